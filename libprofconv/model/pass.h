@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A pass adds facets to a profile in the making. symbolize/ and pgo/ export theirs; convert/ plans and runs them.
+ */
+#ifndef PFC_MODEL_PASS_H
+#define PFC_MODEL_PASS_H
+
+#include "libprofconv/model/model.h"
+
+typedef struct pfc_pass {
+    const char *name;
+    const profconv_setting *settings; /* scope is `name` */
+    uint32_t needs;                   /* any one of these facets is enough to try */
+    uint32_t adds;
+    /* Works on a builder that holds the profile; notes go to profconv_builder_report(builder). `tick` (may be NULL) is for
+     * progress and cancelling, as profconv_convert_options.progress. */
+    int (*run)(profconv_builder *builder, const profconv_options *options,
+               int (*tick)(void *user, const char *stage, uint64_t done, uint64_t total), void *tick_user,
+               profconv_error *error);
+} pfc_pass;
+
+extern const pfc_pass pfc_symbolize_pass; /* symbolize/ */
+
+#endif
