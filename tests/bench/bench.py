@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The benchmark: times profconv against its peers on the same files in the same run, and prints a table.
+
+    python3 tests/bench/bench.py [--runs N] [--work DIR] [--profconv PATH] [ROW...]
+
+Each row times a command of ours and, in turn with it, its peer's, N times each after one warm-up, and reports medians of
+wall time, CPU time (user + system) and peak resident memory, with the median of the paired ratios peer / ours.
+Workloads are recorded here by perf (software clock, no hardware needed) and kept in DIR for later runs. A row whose peer or
+workload cannot be had is skipped with its reason. Figures of one machine hold for that machine: quote the ratios.
+"""
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+CORPUS = os.environ.get("PROFCONV_CORPUS", os.path.join(SOURCE, "..", "shared", "corpus"))
+
+
+class Skip(Exception):
+    pass
+
+
+def run_once(argv, stdout=None):
+    """One run: (wall, cpu, peak MB). A command that fails ends the row."""
+    out = open(stdout, "wb") if stdout else subprocess.DEVNULL
+    start = time.monotonic()
+    child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
+    errors = child.stderr.read()
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.monotonic() - start
+    if stdout:
+        out.close()
+    if child.returncode != 0:
+        raise Skip("%s ended with %d: %s" % (argv[0], child.returncode, errors.decode(errors="replace").strip()[-300:]))
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def medians(runs):
+    return tuple(statistics.median(column) for column in zip(*runs))
+
+
+def compare(args, ours, peer=None, runs=None):
+    """Medians of ours, of the peer, and the median paired ratios (wall, cpu) peer / ours."""
+    runs = runs or args.runs
+    run_once(ours)
+    if peer:
+        run_once(peer)
+    mine, theirs = [], []
+    for _ in range(runs):
+        mine.append(run_once(ours))
+        if peer:
+            theirs.append(run_once(peer))
+    result = {"ours": medians(mine)}
+    if peer:
+        result["peer"] = medians(theirs)
+        result["ratio"] = statistics.median(p[0] / m[0] for m, p in zip(mine, theirs))
+        result["cpu_ratio"] = statistics.median(p[1] / m[1] for m, p in zip(mine, theirs))
+    return result
+
+
+def tool(*names):
+    for name in names:
+        path = shutil.which(name)
+        if path:
+            return path
+    raise Skip("%s is not installed" % " / ".join(names))
+
+
+def call(argv, **more):
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+    if done.returncode != 0:
+        raise Skip("%s ended with %d: %s" % (argv[0], done.returncode, done.stdout.decode(errors="replace")[-300:]))
+
+
+def workload(args):
+    """The program that the recordings run, with frame pointers and line tables."""
+    program = os.path.join(args.work, "workload")
+    if not os.path.exists(program):
+        call([tool("cc", "gcc"), "-O1", "-g", "-fno-omit-frame-pointer", "-pthread", "-o", program,
+              os.path.join(HERE, "workload.c")])
+    return program
+
+
+def recording(args, megabytes):
+    """A frame-pointer recording of at least this size."""
+    path = os.path.join(args.work, "fp-%d.data" % megabytes)
+    seconds = megabytes / 6.0 + 1
+    while not os.path.exists(path):
+        part = path + ".part"
+        call([tool("perf"), "record", "-q", "-e", "cpu-clock", "-F", "25000", "-g", "-o", part, workload(args), "%.1f" % seconds])
+        size = os.path.getsize(part)
+        if size >= megabytes * 1000000:
+            os.rename(part, path)
+        else:
+            seconds *= megabytes * 1.15e6 / max(size, 1)
+    return path
+
+
+def size_mb(path):
+    return os.path.getsize(path) / 1e6
+
+
+ROWS = []
+
+
+def row(function):
+    ROWS.append(function)
+    return function
+
+
+def fp_megabytes(args):
+    return 10 if args.quick else 100
+
+
+@row
+def perf_to_pprof_raw(args):
+    """perf.data → pprof, no symbols"""
+    data = recording(args, fp_megabytes(args))
+    out = os.path.join(args.work, "raw.pb.gz")
+    result = compare(args, [args.profconv, "convert", "-q", "-s", "convert.symbolize=no", "-o", out, data])
+    return data, result, "peer measured elsewhere: perf_to_profile 14 MB/s, 8 x the file in memory"
+
+
+@row
+def perf_to_collapsed(args):
+    """perf.data → collapsed, with symbols"""
+    data = recording(args, fp_megabytes(args))
+    out = os.path.join(args.work, "out.folded")
+    result = compare(args, [args.profconv, "convert", "-q", "-o", out, data], [tool("perf"), "script", "-i", data])
+    return data, result, "perf script > /dev/null"
+
+
+@row
+def pprof_to_pprof(args):
+    """pprof → pprof"""
+    data = os.path.join(CORPUS, "pprof", "gen", "synth.300k.pb.gz")
+    if not os.path.exists(data):
+        data = os.path.join(args.work, "raw.pb.gz")
+        if not os.path.exists(data):
+            raise Skip("no large pprof: neither the corpus nor the first row's output is there")
+    ours, theirs = os.path.join(args.work, "ours.pb.gz"), os.path.join(args.work, "theirs.pb.gz")
+    result = compare(args, [args.profconv, "convert", "-q", "-o", ours, data],
+                     [tool("go"), "tool", "pprof", "-symbolize=none", "-proto", "-output", theirs, data])
+    return data, result, "go tool pprof -proto"
+
+
+def report(name, data, result, note):
+    wall, cpu, peak = result["ours"]
+    cells = [name, "%.1f" % size_mb(data), "%.2f" % wall, "%.2f" % cpu, "%.0f" % (size_mb(data) / wall), "%.0f" % peak]
+    if "peer" in result:
+        cells += ["%.2f" % result["peer"][0], "%.2f" % result["peer"][1], "%.0f" % result["peer"][2],
+                  "%.1f" % result["ratio"], "%.1f" % result["cpu_ratio"]]
+    else:
+        cells += ["", "", "", "", ""]
+    print("| " + " | ".join(cells + [note]) + " |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="small workloads: a smoke test, not a measurement")
+    parser.add_argument("--work", default=os.path.join(tempfile.gettempdir(), "profconv-bench"))
+    parser.add_argument("--profconv", default=os.environ.get("PROFCONV", os.path.join(SOURCE, "build", "bindings", "cli", "profconv")))
+    parser.add_argument("rows", nargs="*", metavar="ROW", help="one of: " + ", ".join(r.__name__ for r in ROWS))
+    args = parser.parse_args()
+    known = {r.__name__: r for r in ROWS}
+    for name in args.rows:
+        if name not in known:
+            parser.error("no row %r; there are: %s" % (name, ", ".join(known)))
+    os.makedirs(args.work, exist_ok=True)
+    if not os.access(args.profconv, os.X_OK):
+        parser.error("no command at %s: build first, or give --profconv" % args.profconv)
+    print("| conversion | input MB | wall s | CPU s | MB/s | peak MB | peer wall s | peer CPU s | peer peak MB |"
+          " ratio | CPU ratio | peer |\n|" + "---|" * 12, flush=True)
+    failed = 0
+    for function in ROWS:
+        if args.rows and function.__name__ not in args.rows:
+            continue
+        try:
+            data, result, note = function(args)
+            report(function.__doc__, data, result, note)
+        except Skip as reason:
+            failed += 1
+            print("%s: skipped: %s" % (function.__name__, reason), file=sys.stderr, flush=True)
+    return 1 if failed == len(args.rows or ROWS) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
