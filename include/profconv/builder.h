@@ -41,6 +41,9 @@ PROFCONV_API profconv_report *profconv_builder_report(profconv_builder *builder)
 /** The limits in force, defaults filled in. */
 PROFCONV_API const profconv_limits *profconv_builder_limits(const profconv_builder *builder);
 
+/** The allocator in force, for what a reader holds beside the builder; never NULL. Borrowed from the builder. */
+PROFCONV_API const profconv_allocator *profconv_builder_allocator(const profconv_builder *builder);
+
 /** Bytes live in the allocator through this builder, and the highest value so far. */
 PROFCONV_API void profconv_builder_memory(const profconv_builder *builder, uint64_t *live, uint64_t *peak);
 

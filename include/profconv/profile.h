@@ -267,6 +267,9 @@ PROFCONV_API uint32_t profconv_profile_rows(const profconv_profile *profile, pro
 
 PROFCONV_API const profconv_info *profconv_profile_info(const profconv_profile *profile);
 PROFCONV_API uint32_t profconv_profile_facets(const profconv_profile *profile);
+/** Nonzero when function, mapping, location and sample rows are those of a source whose order and duplicates were kept
+ *  (profconv_builder_verbatim): rows that nothing refers to belong to it too. */
+PROFCONV_API int profconv_profile_verbatim(const profconv_profile *profile);
 PROFCONV_API profconv_string profconv_profile_string(const profconv_profile *profile, profconv_id id);
 PROFCONV_API const profconv_function *profconv_profile_function(const profconv_profile *profile, profconv_id id);
 PROFCONV_API const profconv_mapping *profconv_profile_mapping(const profconv_profile *profile, profconv_id id);
