@@ -3,10 +3,10 @@
  * The conversion itself: read, prepare, write, and the three in a row. Decides what happens at the seams: whose error
  * it is, which notes go where, what counts against the budget, and that an output is closed only when all went well.
  */
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "libprofconv/base/struct.h"
 #include "libprofconv/convert/convert.h"
 #include "libprofconv/io/io.h"
 
@@ -24,15 +24,9 @@ static int job_start(pfc_job *job, const profconv_registry *registry, const prof
                      profconv_error *error) {
     memset(job, 0, sizeof *job);
     job->registry = registry;
-    int status = PROFCONV_OK;
-    if (options)
-        status = pfc_struct_copy(&job->options, sizeof job->options, offsetof(profconv_convert_options, allocator),
-                                 options, "profconv_convert_options", error);
-    if (status == PROFCONV_OK && job->options.limits)
-        status = pfc_struct_copy(&job->limits, sizeof job->limits, offsetof(profconv_limits, max_memory),
-                                 job->options.limits, "profconv_limits", error);
-    job->options.struct_size = sizeof job->options;
-    job->limits.struct_size = sizeof job->limits;
+    int status = pfc_struct_copy(&job->options, sizeof job->options, options, "profconv_convert_options", error);
+    if (status == PROFCONV_OK)
+        status = pfc_struct_copy(&job->limits, sizeof job->limits, job->options.limits, "profconv_limits", error);
     if (status == PROFCONV_OK)
         status = pfc_settings_resolve(registry, &job->options, &job->settings, error);
     return status;

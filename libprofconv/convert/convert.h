@@ -87,10 +87,4 @@ int pfc_empty_error(const profconv_profile *profile, const char *format, profcon
 /* Adds every note of `from` to `to` (may be NULL). */
 void pfc_report_copy(profconv_report *to, const profconv_report *from);
 
-/* ---- structs of the caller ---- */
-
-/* Copies a caller's struct that starts with struct_size into `out` of `size` bytes, the rest zero. PROFCONV_E_INVALID
- * when it is smaller than `least` or has a tail that is not zero. */
-int pfc_struct_copy(void *out, size_t size, size_t least, const void *in, const char *what, profconv_error *error);
-
 #endif

@@ -3,9 +3,9 @@
  * The registry: which formats there are, built in or added at run time, and what a reader and a writer of one name say
  * together. A name or alias stands for one format only, so a look-up never depends on the order of registration.
  */
-#include <stddef.h>
 #include <string.h>
 
+#include "libprofconv/base/struct.h"
 #include "libprofconv/convert/convert.h"
 
 /* The built-in list, once as declarations and once as rows. */
@@ -31,24 +31,6 @@ static const pfc_builtin builtins[] = {
 #undef READER
 #undef WRITER
 #undef FORMAT
-
-int pfc_struct_copy(void *out, size_t size, size_t least, const void *in, const char *what, profconv_error *error) {
-    size_t given = 0;
-    if (in)
-        memcpy(&given, in, sizeof given);
-    if (given < least)
-        return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
-                                  "%s: struct_size is %zu, at least %zu expected", what, given, least);
-    for (size_t i = size; i < given; i++) {
-        if (((const unsigned char *)in)[i] != 0)
-            return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
-                                      "%s: byte %zu is set, but this library knows only %zu bytes of it", what, i,
-                                      size);
-    }
-    memset(out, 0, size);
-    memcpy(out, in, given < size ? given : size);
-    return PROFCONV_OK;
-}
 
 static int in_list(const char *const *list, const char *name) {
     for (; list && *list; list++) {
@@ -218,7 +200,7 @@ static int finish_row(profconv_registry *registry, pfc_format *row, size_t index
 
 int profconv_registry_add_reader(profconv_registry *registry, const profconv_reader *reader, profconv_error *error) {
     profconv_reader copy;
-    int status = pfc_struct_copy(&copy, sizeof copy, offsetof(profconv_reader, user), reader, "profconv_reader", error);
+    int status = pfc_struct_copy(&copy, sizeof copy, reader, "profconv_reader", error);
     if (status == PROFCONV_OK && !copy.read)
         status =
             profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0, "a reader without a read function");
@@ -237,7 +219,7 @@ int profconv_registry_add_reader(profconv_registry *registry, const profconv_rea
 
 int profconv_registry_add_writer(profconv_registry *registry, const profconv_writer *writer, profconv_error *error) {
     profconv_writer copy;
-    int status = pfc_struct_copy(&copy, sizeof copy, offsetof(profconv_writer, user), writer, "profconv_writer", error);
+    int status = pfc_struct_copy(&copy, sizeof copy, writer, "profconv_writer", error);
     if (status == PROFCONV_OK && !copy.write)
         status =
             profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0, "a writer without a write function");
