@@ -69,7 +69,7 @@ struct profconv_profile {
 
 typedef struct pfc_builder_indexes {
     pfc_index strings, functions, mappings, locations, stacks, labels, label_sets, samples, branches, ranges,
-        addresses, sources, contexts, source_bodies, source_targets;
+        addresses, sources, contexts, source_bodies, source_targets, symbols;
 } pfc_builder_indexes;
 
 struct profconv_builder {

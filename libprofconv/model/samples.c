@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sample types and samples: columns of stacks, label sets and one column of values for each type. Samples of one
+ * stack and label set add up.
+ *
+ * The columns grow together. The stack column grows last and is shrunk first, so its capacity is never above that of
+ * another, and testing it alone is enough.
+ */
+#include "libprofconv/model/build.h"
+
+#include <string.h>
+
+static inline uint64_t hash_key(profconv_id stack, profconv_id label_set) { return pfc_hash_mix(stack, label_set); }
+
+/* Rows start at 0, slots at 1. */
+static uint64_t rehash(const void *user, uint32_t slot) {
+    const pfc_model *m = (const pfc_model *)user;
+    return hash_key(m->sample_stacks.data[slot - 1], m->sample_label_sets.data[slot - 1]);
+}
+
+static inline uint32_t find(const profconv_builder *b, profconv_id stack, profconv_id label_set, uint64_t hash) {
+    const pfc_model *m = &b->model;
+    pfc_probe probe = pfc_index_start(&b->index.samples, hash);
+    uint32_t slot;
+    while ((slot = pfc_index_next(&b->index.samples, &probe)) != 0)
+        if (m->sample_stacks.data[slot - 1] == stack && m->sample_label_sets.data[slot - 1] == label_set)
+            return slot;
+    return 0;
+}
+
+static int resize_column(profconv_builder *b, void **data, size_t *capacity, size_t want, size_t size) {
+    if (*capacity >= want)
+        return PROFCONV_OK;
+    void *p = want > SIZE_MAX / size ? NULL : pfc_resize(&b->model.mem, *data, *capacity * size, want * size);
+    if (!p)
+        return pfc_builder_fail_memory(b);
+    *data = p;
+    *capacity = want;
+    return PROFCONV_OK;
+}
+
+#define COLUMN(v) (void **)(void *)&(v).data, &(v).capacity
+
+PFC_COLD static int grow(profconv_builder *b) {
+    pfc_model *m = &b->model;
+    size_t old = m->sample_stacks.capacity;
+    if (m->sample_stacks.count >= PFC_MAX_ROWS)
+        return pfc_builder_fail_rows(b, "sample");
+    /* Past 16 MiB a value column grows by half: old and new blocks are live at the same time. */
+    size_t want = old < 64 ? 64 : old < ((size_t)1 << 21) ? old * 2 : old + old / 2;
+    if (want > PFC_MAX_ROWS)
+        want = PFC_MAX_ROWS;
+    for (size_t i = 0; i < m->values.count; i++)
+        if (resize_column(b, COLUMN(m->values.data[i]), want, sizeof(int64_t)))
+            return b->error.status;
+    if (resize_column(b, COLUMN(m->sample_label_sets), want, sizeof(profconv_id)))
+        return b->error.status;
+    return resize_column(b, COLUMN(m->sample_stacks), want, sizeof(profconv_id));
+}
+
+/* Appends a row of zeros; returns its slot, or 0. */
+PFC_COLD static uint32_t add(profconv_builder *b, profconv_id stack, profconv_id label_set, uint64_t hash) {
+    pfc_model *m = &b->model;
+    if (!m->verbatim && pfc_index_pending(&b->index.samples, 0, m->sample_stacks.count)) {
+        if (pfc_builder_fill(b, &b->index.samples, 1, m->sample_stacks.count + 1, rehash))
+            return 0;
+        uint32_t known = find(b, stack, label_set, hash);
+        if (known)
+            return known;
+    }
+    if (stack >= m->stacks.count) {
+        pfc_builder_fail_id(b, "sample: stack", stack);
+        return 0;
+    }
+    if (label_set >= m->label_sets.count) {
+        pfc_builder_fail_id(b, "sample: label set", label_set);
+        return 0;
+    }
+    if (m->sample_stacks.count == m->sample_stacks.capacity && grow(b))
+        return 0;
+    size_t row = m->sample_stacks.count;
+    m->sample_stacks.data[row] = stack;
+    m->sample_label_sets.data[row] = label_set;
+    for (size_t i = 0; i < m->values.count; i++)
+        m->values.data[i].data[row] = 0;
+    uint32_t slot = (uint32_t)row + 1;
+    if (!m->verbatim && pfc_builder_index(b, &b->index.samples, hash, slot, rehash))
+        return 0;
+    m->sample_stacks.count++;
+    m->sample_label_sets.count++;
+    return slot;
+}
+
+void profconv_builder_sample(profconv_builder *builder, profconv_id stack, profconv_id label_set, uint32_t first_type,
+                             const int64_t *values, uint32_t count) {
+    pfc_model *m = &builder->model;
+    if (pfc_stopped(builder))
+        return;
+    if (first_type > m->values.count || count > m->values.count - first_type) {
+        pfc_builder_fail(builder, PROFCONV_E_INVALID, "sample: values %lu to %lu of %zu sample types",
+                         (unsigned long)first_type, (unsigned long)first_type + count, m->values.count);
+        return;
+    }
+    uint64_t hash = hash_key(stack, label_set);
+    uint32_t slot = m->verbatim ? 0 : find(builder, stack, label_set, hash);
+    if (slot == 0 && (slot = add(builder, stack, label_set, hash)) == 0)
+        return;
+    const pfc_values *column = m->values.data + first_type;
+    for (uint32_t i = 0; i < count; i++)
+        pfc_builder_add_i64(builder, &column[i].data[slot - 1], values[i]);
+}
+
+static int check_type(profconv_builder *b, const profconv_sample_type *row) {
+    if (!pfc_is_string(b, row->name))
+        return pfc_builder_fail_id(b, "sample type: name", row->name);
+    if (!pfc_is_string(b, row->unit))
+        return pfc_builder_fail_id(b, "sample type: unit", row->unit);
+    if (!pfc_is_string(b, row->event))
+        return pfc_builder_fail_id(b, "sample type: event", row->event);
+    if (row->role > PROFCONV_ROLE_WEIGHT)
+        return pfc_builder_fail_id(b, "sample type: role", row->role);
+    return PROFCONV_OK;
+}
+
+uint32_t profconv_builder_sample_type(profconv_builder *builder, const profconv_sample_type *row) {
+    pfc_model *m = &builder->model;
+    if (pfc_stopped(builder) || check_type(builder, row) || PFC_ROOM(builder, &m->sample_types, "sample type") ||
+        PFC_ROOM(builder, &m->values, "sample type"))
+        return UINT32_MAX;
+    pfc_values column = {NULL, m->sample_stacks.capacity};
+    if (column.capacity) {
+        column.data = (int64_t *)pfc_alloc_zero(&m->mem, column.capacity * sizeof(int64_t));
+        if (!column.data) {
+            pfc_builder_fail_memory(builder);
+            return UINT32_MAX;
+        }
+    }
+    m->values.data[m->values.count++] = column;
+    m->sample_types.data[m->sample_types.count] = *row;
+    return (uint32_t)m->sample_types.count++;
+}
+
+void profconv_builder_sample_type_replace(profconv_builder *builder, uint32_t index, const profconv_sample_type *row) {
+    pfc_model *m = &builder->model;
+    if (pfc_stopped(builder))
+        return;
+    if (index >= m->sample_types.count)
+        pfc_builder_fail_id(builder, "sample type", index);
+    else if (check_type(builder, row) == PROFCONV_OK)
+        m->sample_types.data[index] = *row;
+}
+
+uint32_t profconv_builder_sample_type_count(const profconv_builder *builder) {
+    return (uint32_t)builder->model.sample_types.count;
+}
