@@ -14,8 +14,8 @@
 void pfc_input_set_tick(profconv_input *input, int (*tick)(void *user, uint64_t done, uint64_t total), void *user);
 
 /* Convenience for text readers: the next line without its LF (a CR before it is kept), of any length up to
- * `max`. *data is borrowed until the next call on the input; *got_line is 0 at the end. *terminated: it had an LF. Longer than max:
- * PROFCONV_E_LIMIT. The line is consumed by the next call. */
+ * `max`. *data is borrowed until the next call on the input; *got_line is 0 at the end. *terminated: it had an LF.
+ * Longer than max: PROFCONV_E_LIMIT. The line is consumed by the next call. */
 int pfc_input_line(profconv_input *input, size_t max, const char **data, size_t *size, int *got_line, int *terminated,
                    profconv_error *error);
 
@@ -23,8 +23,8 @@ int pfc_input_line(profconv_input *input, size_t max, const char **data, size_t 
 int pfc_input_read_all(profconv_input *input, pfc_mem *mem, uint64_t max, uint8_t **data, size_t *size,
                        size_t *capacity, profconv_error *error);
 
-/* zlib, which only io/ sees, for formats that hold compressed parts (extbinary sections). Output size is known beforehand.
- * 0 or a status (PROFCONV_E_FORMAT: corrupt, or another size). */
+/* zlib, which only io/ sees, for formats that hold compressed parts (extbinary sections). Output size is known
+ * beforehand. 0 or a status (PROFCONV_E_FORMAT: corrupt, or another size). */
 int pfc_zlib_inflate(pfc_mem *mem, const void *data, size_t size, void *out, size_t out_size);
 /* Compresses into a new block: *out_size bytes used, free with *out_capacity. */
 int pfc_zlib_deflate(pfc_mem *mem, const void *data, size_t size, int level, uint8_t **out, size_t *out_size,
