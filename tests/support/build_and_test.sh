@@ -20,9 +20,8 @@ cmake -S "$source" -B "$build" -G Ninja -DPROFCONV_TESTS=ON "$@" >"$build/cmake.
 cmake --build "$build" --parallel "$jobs" -- --quiet
 
 status=0
-ctest --test-dir "$build" --parallel "$jobs" --output-on-failure --output-junit tests.xml >"$build/ctest.log" 2>&1 ||
-    status=$?
-cat "$build/ctest.log"
+ctest --test-dir "$build" --parallel "$jobs" --output-on-failure --output-junit tests.xml \
+    --output-log "$build/ctest.log" || status=$?
 python3 "$source/tests/support/skipped.py" "$build/tests.xml"
 grep -E '^[0-9]+% tests passed' "$build/ctest.log" | tail -n 1
 exit "$status"
