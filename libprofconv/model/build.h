@@ -34,7 +34,8 @@ int pfc_builder_index(profconv_builder *builder, pfc_index *index, uint64_t hash
 /* Fills an index with the slots first .. end - 1. */
 int pfc_builder_fill(profconv_builder *builder, pfc_index *index, uint32_t first, size_t end, pfc_rehash rehash);
 
-/* A thawed builder has rows and no indexes. An index without entries finds nothing, so this is only asked after a miss. */
+/* A thawed builder has rows and no indexes. An index without entries finds nothing, so this is only asked after a miss.
+ */
 static inline int pfc_index_pending(const pfc_index *index, size_t first, size_t end) {
     return index->count == 0 && end > first;
 }
@@ -43,7 +44,7 @@ static inline int pfc_index_pending(const pfc_index *index, size_t first, size_t
 #define PFC_ROOM(builder, vector, table)                                                                               \
     ((vector)->count >= PFC_MAX_ROWS                                                                                   \
          ? pfc_builder_fail_rows((builder), (table))                                                                   \
-         : (PFC_VEC_RESERVE(&(builder)->model.mem, (vector), (vector)->count + 1) ? pfc_builder_fail_memory(builder)    \
+         : (PFC_VEC_RESERVE(&(builder)->model.mem, (vector), (vector)->count + 1) ? pfc_builder_fail_memory(builder)   \
                                                                                   : 0))
 
 static inline int pfc_stopped(const profconv_builder *builder) { return builder->error.status != 0; }

@@ -29,8 +29,8 @@ void pfc_builder_fail(profconv_builder *builder, int status, const char *format,
 PFC_COLD int pfc_builder_fail_memory(profconv_builder *builder) {
     const pfc_mem *mem = &builder->model.mem;
     if (mem->failed == PROFCONV_E_LIMIT)
-        pfc_builder_fail(builder, PROFCONV_E_LIMIT, "the profile needs more memory than max_memory, %llu bytes",
-                         (unsigned long long)mem->limit);
+        pfc_builder_fail(builder, PROFCONV_E_LIMIT, "max_memory of %llu bytes reached, %llu in use by the profile",
+                         (unsigned long long)builder->model.limits.max_memory, (unsigned long long)mem->live);
     else
         pfc_builder_fail(builder, PROFCONV_E_NOMEM, "out of memory with %llu bytes in use",
                          (unsigned long long)mem->live);
@@ -68,12 +68,11 @@ int pfc_builder_fill(profconv_builder *builder, pfc_index *index, uint32_t first
 }
 
 static void free_indexes(profconv_builder *b) {
-    pfc_index *const all[] = {&b->index.strings,   &b->index.functions,     &b->index.mappings,
-                              &b->index.locations, &b->index.stacks,        &b->index.labels,
-                              &b->index.label_sets, &b->index.samples,      &b->index.branches,
-                              &b->index.ranges,    &b->index.addresses,     &b->index.sources,
-                              &b->index.contexts,  &b->index.source_bodies, &b->index.source_targets,
-                              &b->index.symbols};
+    pfc_index *const all[] = {
+        &b->index.strings,  &b->index.functions,     &b->index.mappings,       &b->index.locations,
+        &b->index.stacks,   &b->index.labels,        &b->index.label_sets,     &b->index.samples,
+        &b->index.branches, &b->index.ranges,        &b->index.addresses,      &b->index.sources,
+        &b->index.contexts, &b->index.source_bodies, &b->index.source_targets, &b->index.symbols};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         pfc_index_free(&b->model.mem, all[i]);
 }

@@ -124,11 +124,10 @@ static int check_samples(const pfc_model *m, profconv_error *error) {
 static int check_branches(const pfc_model *m, profconv_error *error) {
     size_t locations = m->locations.count;
     for (size_t i = 0; i < m->branches.count; i++)
-        REQUIRE(m->branches.data[i].from < locations && m->branches.data[i].to < locations,
-                "branch's locations exist", i);
-    for (size_t i = 0; i < m->ranges.count; i++)
-        REQUIRE(m->ranges.data[i].begin < locations && m->ranges.data[i].end < locations, "range's locations exist",
+        REQUIRE(m->branches.data[i].from < locations && m->branches.data[i].to < locations, "branch's locations exist",
                 i);
+    for (size_t i = 0; i < m->ranges.count; i++)
+        REQUIRE(m->ranges.data[i].begin < locations && m->ranges.data[i].end < locations, "range's locations exist", i);
     for (size_t i = 0; i < m->addresses.count; i++)
         REQUIRE(m->addresses.data[i].location < locations, "address's location exists", i);
     return PROFCONV_OK;
@@ -175,9 +174,9 @@ static int check_whole(const pfc_model *m, profconv_error *error) {
 }
 
 int pfc_model_check(const pfc_model *m, profconv_error *error) {
-    static int (*const checks[])(const pfc_model *, profconv_error *) = {
-        check_none_rows, check_strings, check_code, check_labels, check_samples, check_branches, check_sources,
-        check_whole};
+    static int (*const checks[])(const pfc_model *, profconv_error *) = {check_none_rows, check_strings, check_code,
+                                                                         check_labels,    check_samples, check_branches,
+                                                                         check_sources,   check_whole};
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
         int status = checks[i](m, error);
         if (status)

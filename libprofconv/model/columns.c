@@ -17,7 +17,8 @@ typedef struct column {
 #define U32 PROFCONV_COLUMN_U32
 #define I64 PROFCONV_COLUMN_I64
 #define U64 PROFCONV_COLUMN_U64
-#define C(table, row, member, type) {#member, PROFCONV_TABLE_##table, type, (uint8_t)offsetof(row, member)}
+#define C(table, row, member, type)                                                                                    \
+    { #member, PROFCONV_TABLE_##table, type, (uint8_t)offsetof(row, member) }
 
 static const column columns[] = {
     {"size", PROFCONV_TABLE_STRING, U32, (uint8_t)offsetof(pfc_string_row, size)},
@@ -106,27 +107,47 @@ static profconv_column make(const void *data, size_t count, size_t stride, uint3
 
 static profconv_column rows(const pfc_model *m, profconv_table table) {
     switch (table) {
-    case PROFCONV_TABLE_STRING: return ROWS(m, strings);
-    case PROFCONV_TABLE_FUNCTION: return ROWS(m, functions);
-    case PROFCONV_TABLE_MAPPING: return ROWS(m, mappings);
-    case PROFCONV_TABLE_LOCATION: return ROWS(m, locations);
-    case PROFCONV_TABLE_LINE: return ROWS(m, lines);
-    case PROFCONV_TABLE_STACK: return ROWS(m, stacks);
-    case PROFCONV_TABLE_LABEL: return ROWS(m, labels);
-    case PROFCONV_TABLE_LABEL_SET: return ROWS(m, label_sets);
-    case PROFCONV_TABLE_SAMPLE_TYPE: return ROWS(m, sample_types);
-    case PROFCONV_TABLE_BRANCH: return ROWS(m, branches);
-    case PROFCONV_TABLE_RANGE: return ROWS(m, ranges);
-    case PROFCONV_TABLE_ADDRESS: return ROWS(m, addresses);
-    case PROFCONV_TABLE_SOURCE: return ROWS(m, sources);
-    case PROFCONV_TABLE_CONTEXT: return ROWS(m, contexts);
-    case PROFCONV_TABLE_SOURCE_BODY: return ROWS(m, source_bodies);
-    case PROFCONV_TABLE_SOURCE_TARGET: return ROWS(m, source_targets);
-    case PROFCONV_TABLE_SYMBOL: return ROWS(m, symbols);
-    case PROFCONV_TABLE_COMMENT: return ROWS(m, comments);
-    case PROFCONV_TABLE_ATTRIBUTE: return ROWS(m, attributes);
+    case PROFCONV_TABLE_STRING:
+        return ROWS(m, strings);
+    case PROFCONV_TABLE_FUNCTION:
+        return ROWS(m, functions);
+    case PROFCONV_TABLE_MAPPING:
+        return ROWS(m, mappings);
+    case PROFCONV_TABLE_LOCATION:
+        return ROWS(m, locations);
+    case PROFCONV_TABLE_LINE:
+        return ROWS(m, lines);
+    case PROFCONV_TABLE_STACK:
+        return ROWS(m, stacks);
+    case PROFCONV_TABLE_LABEL:
+        return ROWS(m, labels);
+    case PROFCONV_TABLE_LABEL_SET:
+        return ROWS(m, label_sets);
+    case PROFCONV_TABLE_SAMPLE_TYPE:
+        return ROWS(m, sample_types);
+    case PROFCONV_TABLE_BRANCH:
+        return ROWS(m, branches);
+    case PROFCONV_TABLE_RANGE:
+        return ROWS(m, ranges);
+    case PROFCONV_TABLE_ADDRESS:
+        return ROWS(m, addresses);
+    case PROFCONV_TABLE_SOURCE:
+        return ROWS(m, sources);
+    case PROFCONV_TABLE_CONTEXT:
+        return ROWS(m, contexts);
+    case PROFCONV_TABLE_SOURCE_BODY:
+        return ROWS(m, source_bodies);
+    case PROFCONV_TABLE_SOURCE_TARGET:
+        return ROWS(m, source_targets);
+    case PROFCONV_TABLE_SYMBOL:
+        return ROWS(m, symbols);
+    case PROFCONV_TABLE_COMMENT:
+        return ROWS(m, comments);
+    case PROFCONV_TABLE_ATTRIBUTE:
+        return ROWS(m, attributes);
     case PROFCONV_TABLE_SAMPLE:
-    case PROFCONV_TABLE_COUNT_: break;
+    case PROFCONV_TABLE_COUNT_:
+        break;
     }
     return make(NULL, 0, 0, 0);
 }

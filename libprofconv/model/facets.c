@@ -6,14 +6,22 @@
 
 const char *profconv_facet_name(uint32_t facet) {
     switch (facet) {
-    case PROFCONV_FACET_SYMBOLS: return "symbols";
-    case PROFCONV_FACET_ADDRESSES: return "addresses";
-    case PROFCONV_FACET_LINES: return "lines";
-    case PROFCONV_FACET_STACKS: return "stacks";
-    case PROFCONV_FACET_LABELS: return "labels";
-    case PROFCONV_FACET_BRANCHES: return "branches";
-    case PROFCONV_FACET_SOURCE_COUNTS: return "source-counts";
-    default: return NULL;
+    case PROFCONV_FACET_SYMBOLS:
+        return "symbols";
+    case PROFCONV_FACET_ADDRESSES:
+        return "addresses";
+    case PROFCONV_FACET_LINES:
+        return "lines";
+    case PROFCONV_FACET_STACKS:
+        return "stacks";
+    case PROFCONV_FACET_LABELS:
+        return "labels";
+    case PROFCONV_FACET_BRANCHES:
+        return "branches";
+    case PROFCONV_FACET_SOURCE_COUNTS:
+        return "source-counts";
+    default:
+        return NULL;
     }
 }
 

@@ -10,27 +10,48 @@
 uint32_t profconv_profile_rows(const profconv_profile *profile, profconv_table table) {
     const pfc_model *m = &profile->model;
     switch (table) {
-    case PROFCONV_TABLE_STRING: return (uint32_t)m->strings.count;
-    case PROFCONV_TABLE_FUNCTION: return (uint32_t)m->functions.count;
-    case PROFCONV_TABLE_MAPPING: return (uint32_t)m->mappings.count;
-    case PROFCONV_TABLE_LOCATION: return (uint32_t)m->locations.count;
-    case PROFCONV_TABLE_LINE: return (uint32_t)m->lines.count;
-    case PROFCONV_TABLE_STACK: return (uint32_t)m->stacks.count;
-    case PROFCONV_TABLE_LABEL: return (uint32_t)m->labels.count;
-    case PROFCONV_TABLE_LABEL_SET: return (uint32_t)m->label_sets.count;
-    case PROFCONV_TABLE_SAMPLE_TYPE: return (uint32_t)m->sample_types.count;
-    case PROFCONV_TABLE_SAMPLE: return (uint32_t)m->sample_stacks.count;
-    case PROFCONV_TABLE_BRANCH: return (uint32_t)m->branches.count;
-    case PROFCONV_TABLE_RANGE: return (uint32_t)m->ranges.count;
-    case PROFCONV_TABLE_ADDRESS: return (uint32_t)m->addresses.count;
-    case PROFCONV_TABLE_SOURCE: return (uint32_t)m->sources.count;
-    case PROFCONV_TABLE_CONTEXT: return (uint32_t)m->contexts.count;
-    case PROFCONV_TABLE_SOURCE_BODY: return (uint32_t)m->source_bodies.count;
-    case PROFCONV_TABLE_SOURCE_TARGET: return (uint32_t)m->source_targets.count;
-    case PROFCONV_TABLE_SYMBOL: return (uint32_t)m->symbols.count;
-    case PROFCONV_TABLE_COMMENT: return (uint32_t)m->comments.count;
-    case PROFCONV_TABLE_ATTRIBUTE: return (uint32_t)m->attributes.count;
-    case PROFCONV_TABLE_COUNT_: break;
+    case PROFCONV_TABLE_STRING:
+        return (uint32_t)m->strings.count;
+    case PROFCONV_TABLE_FUNCTION:
+        return (uint32_t)m->functions.count;
+    case PROFCONV_TABLE_MAPPING:
+        return (uint32_t)m->mappings.count;
+    case PROFCONV_TABLE_LOCATION:
+        return (uint32_t)m->locations.count;
+    case PROFCONV_TABLE_LINE:
+        return (uint32_t)m->lines.count;
+    case PROFCONV_TABLE_STACK:
+        return (uint32_t)m->stacks.count;
+    case PROFCONV_TABLE_LABEL:
+        return (uint32_t)m->labels.count;
+    case PROFCONV_TABLE_LABEL_SET:
+        return (uint32_t)m->label_sets.count;
+    case PROFCONV_TABLE_SAMPLE_TYPE:
+        return (uint32_t)m->sample_types.count;
+    case PROFCONV_TABLE_SAMPLE:
+        return (uint32_t)m->sample_stacks.count;
+    case PROFCONV_TABLE_BRANCH:
+        return (uint32_t)m->branches.count;
+    case PROFCONV_TABLE_RANGE:
+        return (uint32_t)m->ranges.count;
+    case PROFCONV_TABLE_ADDRESS:
+        return (uint32_t)m->addresses.count;
+    case PROFCONV_TABLE_SOURCE:
+        return (uint32_t)m->sources.count;
+    case PROFCONV_TABLE_CONTEXT:
+        return (uint32_t)m->contexts.count;
+    case PROFCONV_TABLE_SOURCE_BODY:
+        return (uint32_t)m->source_bodies.count;
+    case PROFCONV_TABLE_SOURCE_TARGET:
+        return (uint32_t)m->source_targets.count;
+    case PROFCONV_TABLE_SYMBOL:
+        return (uint32_t)m->symbols.count;
+    case PROFCONV_TABLE_COMMENT:
+        return (uint32_t)m->comments.count;
+    case PROFCONV_TABLE_ATTRIBUTE:
+        return (uint32_t)m->attributes.count;
+    case PROFCONV_TABLE_COUNT_:
+        break;
     }
     return 0;
 }
