@@ -111,8 +111,8 @@ const char *pfc_errno_text(int system_errno, char scratch[32]) {
     if (text)
         return text;
 #endif
-    memcpy(scratch, "error number ", 13);
-    scratch[13 + pfc_format_i64(scratch + 13, system_errno)] = 0;
+    memcpy(scratch, "error ", 6); /* 21 bytes of number and a NUL fit behind it */
+    scratch[6 + pfc_format_i64(scratch + 6, system_errno)] = 0;
     return scratch;
 }
 
