@@ -111,8 +111,11 @@ const char *pfc_errno_text(int system_errno, char scratch[32]) {
     if (text)
         return text;
 #endif
-    memcpy(scratch, "error ", 6); /* 21 bytes of number and a NUL fit behind it */
-    scratch[6 + pfc_format_i64(scratch + 6, system_errno)] = 0;
+    char digits[21];
+    size_t size = pfc_format_i64(digits, system_errno); /* at most 11 of them */
+    memcpy(scratch, "error number ", 13);
+    memcpy(scratch + 13, digits, size);
+    scratch[13 + size] = 0;
     return scratch;
 }
 
