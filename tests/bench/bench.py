@@ -13,6 +13,7 @@ import argparse
 import os
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -150,6 +151,112 @@ def pprof_to_pprof(args):
     result = compare(args, [args.profconv, "convert", "-q", "-o", ours, data],
                      [tool("go"), "tool", "pprof", "-symbolize=none", "-proto", "-output", theirs, data])
     return data, result, "go tool pprof -proto"
+
+
+def repeat_samples(source, target, megabytes):
+    """A perf.data (file mode, little-endian) with the samples of another, over and over, up to this size."""
+    with open(source, "rb") as file:
+        raw = file.read()
+    head = list(struct.unpack_from("<13Q", raw))
+    data_at, data_size = head[5], head[6]
+    samples, others, at = [], [], data_at
+    while at < data_at + data_size:
+        kind, _, size = struct.unpack_from("<IHH", raw, at)
+        (samples if kind == 9 else others).append(raw[at:at + size])
+        at += size
+    block = b"".join(samples)
+    times = max(1, -(-(megabytes * 1000000 - len(raw)) // len(block)) + 1)
+    first = b"".join(others)
+    head[6] = len(first) + len(block) * times
+    shift = head[6] - data_size
+    table_at = data_at + data_size
+    bits = sum(bin(word).count("1") for word in head[9:13])
+    table = b""
+    for i in range(bits):
+        offset, size = struct.unpack_from("<2Q", raw, table_at + 16 * i)
+        table += struct.pack("<2Q", offset + shift, size)
+    with open(target + ".part", "wb") as out:
+        out.write(struct.pack("<13Q", *head) + raw[104:data_at] + first)
+        for _ in range(times):
+            out.write(block)
+        out.write(table + raw[table_at + 16 * bits:])
+    os.rename(target + ".part", target)
+
+
+def lbr_megabytes(args):
+    return 20 if args.quick else 200
+
+
+def big_binary(args):
+    """A large program with debug information, and its branches as lbr_synth reads them."""
+    program = os.path.join(args.work, "big")
+    branches = program + ".branches"
+    count = 200 if args.quick else 3000
+    if not os.path.exists(branches):
+        with open(program + ".c", "wb") as out:
+            subprocess.run([sys.executable, os.path.join(HERE, "big_program.py"), str(count)], stdout=out, check=True)
+        call([tool("cc", "gcc"), "-g", "-O1", "-Wl,--build-id=sha1", "-o", program, program + ".c"])
+        listing = subprocess.run([tool("objdump"), "-d", "-w", "--section=.text", program], stdout=subprocess.PIPE, check=True)
+        with open(branches + ".part", "w") as out:
+            for line in listing.stdout.decode(errors="replace").split("\n"):
+                part = line.split("\t")
+                if len(part) < 3 or not part[0].strip().endswith(":"):
+                    continue
+                words = part[2].split()
+                if not words or words[0] == "repz" and words[1:2] != ["ret"]:
+                    continue
+                op = "ret" if "ret" in words else words[0] if words[0] != "bnd" else words[1]
+                if not (op.startswith("j") or op.startswith("call") or op == "ret"):
+                    continue
+                fixed = len(words) > 1 and all(c in "0123456789abcdef" for c in words[1])
+                kind = "r" if not fixed else "c" if op.startswith("call") else "j" if op == "jmp" else "b"
+                out.write("%s %x %s %s\n" % (part[0].strip()[:-1], len(part[1].split()), kind, words[1] if fixed else "0"))
+        os.rename(branches + ".part", branches)
+    return program, branches
+
+
+def exec_segment(program):
+    """(vaddr, offset, size, build-id) of the executable segment, in hexadecimal."""
+    text = subprocess.run([tool("readelf"), "-lnW", program], stdout=subprocess.PIPE, check=True).stdout.decode()
+    segment = next(line.split() for line in text.split("\n") if line.split()[:1] == ["LOAD"] and "E" in line.split()[6:8])
+    build_id = next(line.split()[-1] for line in text.split("\n") if "Build ID:" in line)
+    return segment[2], segment[1], segment[4], build_id
+
+
+@row
+def lbr_few_edges(args):
+    """last-branch records, few edges → LLVM text"""
+    source = os.path.join(CORPUS, "autofdo", "test.lbr")
+    binary = os.path.join(CORPUS, "autofdo", "test.binary")
+    if not os.path.exists(source):
+        raise Skip("the corpus is not there")
+    data = os.path.join(args.work, "lbr-few-%d.data" % lbr_megabytes(args))
+    if not os.path.exists(data):
+        repeat_samples(source, data, lbr_megabytes(args))
+    return lbr_row(args, data, binary)
+
+
+@row
+def lbr_many_edges(args):
+    """last-branch records, many edges, large binary → LLVM text"""
+    program, branches = big_binary(args)
+    data = os.path.join(args.work, "lbr-many-%d.data" % lbr_megabytes(args))
+    if not os.path.exists(data):
+        synth = os.path.join(args.work, "lbr_synth")
+        call([tool("cc", "gcc"), "-O2", "-o", synth, os.path.join(HERE, "lbr_synth.c")])
+        vaddr, offset, size, build_id = exec_segment(program)
+        with open(data + ".part", "wb") as out:
+            subprocess.run([synth, branches, program, build_id, vaddr, offset, size, str(lbr_megabytes(args) * 2350)], stdout=out, check=True)
+        os.rename(data + ".part", data)
+    return lbr_row(args, data, program)
+
+
+def lbr_row(args, data, binary):
+    ours, theirs = os.path.join(args.work, "ours.prof"), os.path.join(args.work, "theirs.prof")
+    result = compare(args, [args.profconv, "convert", "-q", "-t", "llvm-text", "--binary", binary, "-o", ours, data],
+                     [tool("llvm-profgen-19", "llvm-profgen"), "--format=text", "--binary=" + binary, "--perfdata=" + data,
+                      "--output=" + theirs])
+    return data, result, "llvm-profgen"
 
 
 def report(name, data, result, note):
