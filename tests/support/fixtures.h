@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fixtures of every registered format, found by name: tests/data/<format>/ (what is of that format by its content) and
- * fuzz/seeds/<format>/ (everything). A new format is covered by the matrix and the sweeps as soon as it has such files.
+ * The fixtures of every registered format, found by name: tests/data/<format>/ (what is of that format by its content)
+ * and fuzz/seeds/<format>/ (everything). A new format is covered by the matrix and the sweeps as soon as it has such
+ * files.
  */
 #ifndef TEST_SUPPORT_FIXTURES_H
 #define TEST_SUPPORT_FIXTURES_H
@@ -10,8 +11,8 @@
 
 typedef struct test_fixture {
     char path[512];
-    char label[300];      /* path from the root of the project, for messages */
-    const char *format;   /* name of the format, borrowed from the registry */
+    char label[300];    /* path from the root of the project, for messages */
+    const char *format; /* name of the format, borrowed from the registry */
     unsigned char *data;
     size_t size;
 } test_fixture;

@@ -17,8 +17,8 @@ static void count_resize(test_heap *heap, size_t old_size, size_t new_size) {
 
 static int should_fail(test_heap *heap) {
     heap->requests++;
-    int fails = heap->fail_at != 0 &&
-                (heap->requests == heap->fail_at || (heap->fail_on && heap->requests > heap->fail_at));
+    int fails =
+        heap->fail_at != 0 && (heap->requests == heap->fail_at || (heap->fail_on && heap->requests > heap->fail_at));
     heap->failed += (uint64_t)fails;
     return fails;
 }

@@ -13,11 +13,11 @@ typedef struct test_heap {
     uint64_t live;                /* bytes */
     uint64_t peak;
     uint64_t blocks;
-    uint64_t requests;            /* that could fail: allocations and growth */
-    uint64_t fail_at;             /* this request fails, 1 being the first; 0: none */
-    int fail_on;                  /* and all after it do */
+    uint64_t requests; /* that could fail: allocations and growth */
+    uint64_t fail_at;  /* this request fails, 1 being the first; 0: none */
+    int fail_on;       /* and all after it do */
     uint64_t failed;
-    uint64_t wrong_sizes;         /* calls whose old_size was not what the block has */
+    uint64_t wrong_sizes; /* calls whose old_size was not what the block has */
 } test_heap;
 
 void test_heap_init(test_heap *heap, uint64_t fail_at);
