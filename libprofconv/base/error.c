@@ -104,7 +104,7 @@ int profconv_error_set(profconv_error *error, int status, uint64_t offset, uint6
     return status;
 }
 
-const char *pfc_errno_text(int system_errno, char scratch[32]) {
+const char *pfc_errno_text(int system_errno, char scratch[40]) {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 32))
     /* strerror would translate into the host program's language. */
     const char *text = strerrordesc_np(system_errno);
@@ -122,7 +122,7 @@ const char *pfc_errno_text(int system_errno, char scratch[32]) {
 int pfc_error_system(profconv_error *error, int status, int system_errno, uint64_t offset, const char *format, ...) {
     if (!error)
         return status;
-    char message[sizeof error->message], scratch[32];
+    char message[sizeof error->message], scratch[40];
     va_list arguments;
     va_start(arguments, format);
     pfc_format_line(message, sizeof message, format, arguments);

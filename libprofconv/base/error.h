@@ -9,7 +9,7 @@
 #include <stdarg.h>
 
 /* English text of an errno value, never translated; `scratch` is used for values without a text. */
-const char *pfc_errno_text(int system_errno, char scratch[32]);
+const char *pfc_errno_text(int system_errno, char scratch[40]);
 
 /* As profconv_error_set, with `: <text of errno>` at the end of the message and system_errno set. */
 int pfc_error_system(profconv_error *error, int status, int system_errno, uint64_t offset, const char *format, ...)
