@@ -25,6 +25,7 @@ typedef struct gzip_source {
     int inner_ended;
     int between; /* a member has ended (or none has begun) */
     int ended;
+    int damage; /* zlib's result, when bytes that came before it had to be delivered first */
 } gzip_source;
 
 static uint64_t gzip_used(const gzip_source *s) { return s->inner_at - s->z.avail_in; }
@@ -96,6 +97,8 @@ static int gzip_read(pfc_source *source, uint64_t at, void *buffer, size_t size,
     if (size > (size_t)1 << 20) /* so that the limits are looked at often enough */
         size = (size_t)1 << 20;
     while (*got == 0 && !s->ended) {
+        if (s->damage)
+            return gzip_error(s, s->damage, error);
         if (s->between) {
             if ((status = next_member(s, error)) != 0)
                 return status;
@@ -114,9 +117,8 @@ static int gzip_read(pfc_source *source, uint64_t at, void *buffer, size_t size,
         s->produced += *got;
         if (result == Z_STREAM_END)
             s->between = 1;
-        else if (result != Z_OK && result != Z_BUF_ERROR && *got == 0)
-            return gzip_error(s, result, error);
-        /* An error after some bytes: they are delivered, and inflate says the same at the next call. */
+        else if (result != Z_OK && result != Z_BUF_ERROR)
+            s->damage = result; /* told when the bytes before it have been delivered */
     }
     if (s->produced > s->max_inflated) { /* the next call fails */
         uint64_t over = s->produced - s->max_inflated;
@@ -161,7 +163,8 @@ int pfc_source_gzip(pfc_source **out, pfc_mem *mem, pfc_source *inner, const voi
         pfc_free(mem, s, sizeof *s);
         return status;
     }
-    memcpy(s->buffer, head, head_size);
+    if (head_size)
+        memcpy(s->buffer, head, head_size);
     s->z.next_in = s->buffer;
     s->z.avail_in = (uInt)head_size;
     s->inner_at = head_size;
