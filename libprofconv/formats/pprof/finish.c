@@ -47,7 +47,7 @@ static int finish_info(pfc_pprof_reader_state *r) {
     r->period_name = info.period_type;
     r->period_unit = info.period_unit;
     for (size_t i = 0; i < r->comments.count; i++) {
-        profconv_id text;
+        profconv_id text = 0;
         status = pfc_pprof_string(r, r->comments.data[i], "profile", "comment", &text);
         if (status)
             return status;
@@ -90,6 +90,24 @@ static int finish_types(pfc_pprof_reader_state *r) {
     return pfc_pprof_checkpoint(r);
 }
 
+/* "[kernel.kallsyms]_text": the symbol after the bracket is what the kernel's load address is known by. */
+static void split_reference(pfc_pprof_reader_state *r, profconv_mapping *row) {
+    profconv_string file = profconv_builder_get_string(r->builder, row->file);
+    const char *bracket = memchr(file.data, ']', file.size);
+    if (!bracket || bracket + 1 == file.data + file.size)
+        return;
+    size_t prefix = (size_t)(bracket + 1 - file.data);
+    size_t rest = file.size - prefix;
+    char name[64];
+    if (prefix > sizeof name || rest > sizeof name)
+        return;
+    memcpy(name, file.data, prefix); /* interning may move what `file` borrows */
+    char symbol[64];
+    memcpy(symbol, file.data + prefix, rest);
+    row->file = profconv_builder_string(r->builder, name, prefix);
+    row->reference = profconv_builder_string(r->builder, symbol, rest);
+}
+
 static int finish_mappings(pfc_pprof_reader_state *r, profconv_id *rows) {
     rows[0] = 0;
     for (size_t i = 0; i < r->mappings.count; i++) {
@@ -108,6 +126,8 @@ static int finish_mappings(pfc_pprof_reader_state *r, profconv_id *rows) {
         if (status)
             return status;
         row.kind = pfc_pprof_mapping_kind(profconv_builder_get_string(r->builder, row.file), i == 0);
+        if (row.kind == PROFCONV_MAPPING_KERNEL)
+            split_reference(r, &row);
         if (i == 0 && row.kind == PROFCONV_MAPPING_EXECUTABLE)
             row.flags |= PROFCONV_MAPPING_MAIN;
         rows[i + 1] = profconv_builder_mapping(r->builder, &row);

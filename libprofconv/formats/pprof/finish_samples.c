@@ -204,7 +204,7 @@ static void branch_value(sample_reader *s, pfc_pprof_column column, int64_t valu
     profconv_id leaf = branch_end(s, s->node);
     profconv_id root = depth == 2 ? branch_end(s, s->r->trie.nodes.data[s->node].parent) : 0;
     uint64_t count = (uint64_t)value;
-    s->no_address += lacks_address(s);
+    s->no_address += lacks_address(s) ? 1u : 0u;
     if (column == PFC_PPROF_BRANCH)
         profconv_builder_branch(builder, root, leaf, count, 0, 0);
     else if (column == PFC_PPROF_MISPREDICTED)
