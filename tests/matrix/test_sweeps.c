@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Faults, for every registered format, over all its fixtures: allocation k fails, the input is cut at every byte, comes
+ * a byte at a time, breaks at read k, the output breaks at write k. Expected each time: a status, a message, nothing
+ * leaked, no output, and an old file untouched. A new format is swept without a line here.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <dirent.h>
+
+#include <cmocka.h>
+
+#include "tests/support/fixtures.h"
+#include "tests/support/run.h"
+
+#define SMALL (16u << 10) /* fixtures for sweeps with many runs */
+#define LARGE (256u << 10)
+
+typedef struct world {
+    profconv_registry *registry;
+    test_fixtures fixtures;
+} world;
+
+static int setup(void **state) {
+    static world w;
+    *state = &w;
+    if (profconv_registry_new(&w.registry, NULL, NULL) != PROFCONV_OK)
+        return -1;
+    return test_fixtures_load(&w.fixtures, w.registry, TEST_SOURCE_DIR, LARGE);
+}
+
+static int teardown(void **state) {
+    world *w = *state;
+    test_fixtures_free(&w->fixtures);
+    profconv_registry_free(w->registry);
+    return 0;
+}
+
+static test_run make_run(const world *w, const test_fixture *fixture, const char *to) {
+    test_run run;
+    memset(&run, 0, sizeof run);
+    run.registry = w->registry;
+    run.data = fixture->data;
+    run.size = fixture->size;
+    run.from = fixture->format;
+    run.to = to;
+    return run;
+}
+
+/* How a failure must look, whatever its cause. */
+static void check_outcome(const test_run *run, const char *label, const char *what, uint64_t k) {
+    if (run->status == PROFCONV_OK) {
+        if (!run->output_path && (run->closed != 1 || !run->committed))
+            fail_msg("%s, %s %llu: success, but the output was not committed", label, what, (unsigned long long)k);
+        return;
+    }
+    if (run->status > 0 || run->error.status != run->status || run->error.message[0] == '\0')
+        fail_msg("%s, %s %llu: status %d, error status %d, message '%s'", label, what, (unsigned long long)k,
+                 run->status, run->error.status, run->error.message);
+    if (run->status == PROFCONV_E_INTERNAL)
+        fail_msg("%s, %s %llu: %s", label, what, (unsigned long long)k, run->error.message);
+    if (run->committed)
+        fail_msg("%s, %s %llu: failed (%s), and committed all the same", label, what, (unsigned long long)k,
+                 run->error.message);
+}
+
+static void check_heap(const test_heap *heap, const char *label, const char *what, uint64_t k) {
+    if (heap->live != 0 || heap->blocks != 0)
+        fail_msg("%s, %s %llu: %llu bytes in %llu blocks left behind", label, what, (unsigned long long)k,
+                 (unsigned long long)heap->live, (unsigned long long)heap->blocks);
+    if (heap->wrong_sizes != 0)
+        fail_msg("%s, %s %llu: %llu blocks freed or resized with a wrong size", label, what, (unsigned long long)k,
+                 (unsigned long long)heap->wrong_sizes);
+}
+
+/* The points of 1..n to try: all, or `most` of them evenly, always with the first and the last. */
+static uint64_t point(uint64_t i, uint64_t n, uint64_t most) {
+    return n <= most ? i + 1 : 1 + i * (n - 1) / (most - 1);
+}
+
+static void sweep_allocations(const world *w, const test_fixture *fixture, const char *to, uint64_t most) {
+    test_heap heap;
+    char label[400];
+    snprintf(label, sizeof label, "%s to %s", fixture->label, to ? to : "dump");
+    test_run plain = make_run(w, fixture, to);
+    test_heap_init(&heap, 0);
+    plain.heap = &heap;
+    test_run_do(&plain);
+    check_outcome(&plain, label, "no fault", 0);
+    check_heap(&heap, label, "no fault", 0);
+    uint64_t n = heap.requests;
+    for (uint64_t i = 0; i < (n < most ? n : most); i++) {
+        uint64_t k = point(i, n, most);
+        test_run run = make_run(w, fixture, to);
+        test_heap_init(&heap, k);
+        heap.fail_on = (int)(i & 1); /* once, or from then on */
+        run.heap = &heap;
+        test_run_do(&run);
+        check_outcome(&run, label, "allocation", k);
+        check_heap(&heap, label, "allocation", k);
+        /* What fails anyway may fail earlier for its own reason; what succeeds can only lack notes. */
+        if (run.status != PROFCONV_OK && run.status != PROFCONV_E_NOMEM && run.status != plain.status)
+            fail_msg("%s, allocation %llu: status %d (%s)", label, (unsigned long long)k, run.status,
+                     run.error.message);
+        if (run.status == PROFCONV_OK && plain.status == PROFCONV_OK && to &&
+            (run.bytes_size != plain.bytes_size || memcmp(run.bytes, plain.bytes, run.bytes_size) != 0))
+            fail_msg("%s, allocation %llu: success with another output", label, (unsigned long long)k);
+        test_run_free(&run);
+    }
+    test_run_free(&plain);
+}
+
+static void test_readers_without_memory(void **state) {
+    const world *w = *state;
+    for (size_t i = 0; i < w->fixtures.count; i++) {
+        if (w->fixtures.items[i].size <= SMALL)
+            sweep_allocations(w, &w->fixtures.items[i], NULL, test_reduced() ? 60 : 400);
+    }
+}
+
+/* Calls `sweep` for each writer with the first `most` fixtures that it can write. */
+static size_t each_writer(const world *w, size_t most,
+                          void (*sweep)(const world *, const test_fixture *, const char *)) {
+    size_t writers = 0;
+    for (size_t f = 0; f < profconv_registry_format_count(w->registry); f++) {
+        profconv_format_info info;
+        size_t done = 0;
+        assert_int_equal(profconv_registry_format(w->registry, f, &info), PROFCONV_OK);
+        for (size_t i = 0; info.can_write && i < w->fixtures.count && done < most; i++) {
+            const test_fixture *fixture = &w->fixtures.items[i];
+            if (fixture->size > SMALL)
+                continue;
+            test_run run = make_run(w, fixture, info.name);
+            test_run_do(&run);
+            test_run_free(&run);
+            if (run.status != PROFCONV_OK)
+                continue;
+            sweep(w, fixture, info.name);
+            done++;
+        }
+        if (info.can_write && done == 0)
+            print_message("no fixture can be written as %s without passes\n", info.name);
+        writers += done > 0;
+    }
+    return writers;
+}
+
+static void writer_without_memory(const world *w, const test_fixture *fixture, const char *to) {
+    sweep_allocations(w, fixture, to, test_reduced() ? 100 : 500);
+}
+
+static void test_writers_without_memory(void **state) {
+    assert_true(each_writer(*state, 4, writer_without_memory) >= 1);
+}
+
+static void test_inputs_that_end_early(void **state) {
+    const world *w = *state;
+    size_t most = test_reduced() ? 160 : 4096;
+    for (size_t i = 0; i < w->fixtures.count; i++) {
+        const test_fixture *fixture = &w->fixtures.items[i];
+        size_t points = fixture->size <= most ? fixture->size : test_reduced() ? 64 : 512;
+        for (size_t j = 0; j < points; j++) {
+            test_heap heap;
+            test_run run = make_run(w, fixture, NULL);
+            size_t cut = (size_t)point(j, fixture->size, points) - 1;
+            /* A block of its own size, so that a read past its end is seen. */
+            unsigned char *copy = malloc(cut ? cut : 1);
+            assert_non_null(copy);
+            memcpy(copy, fixture->data, cut);
+            run.data = copy;
+            run.size = cut;
+            test_heap_init(&heap, 0);
+            run.heap = &heap;
+            test_run_do(&run);
+            check_outcome(&run, fixture->label, "cut at", cut);
+            check_heap(&heap, fixture->label, "cut at", cut);
+            test_run_free(&run);
+            free(copy);
+        }
+    }
+}
+
+static void compare_runs(const test_run *a, const test_run *b, const char *label, const char *what) {
+    if (a->status != b->status)
+        fail_msg("%s, %s: status %d (%s) instead of %d (%s)", label, what, b->status, b->error.message, a->status,
+                 a->error.message);
+    if (a->status == PROFCONV_OK && (a->bytes_size != b->bytes_size || memcmp(a->bytes, b->bytes, a->bytes_size) != 0))
+        fail_msg("%s, %s: another profile than from memory", label, what);
+}
+
+static void test_a_byte_at_a_time(void **state) {
+    const world *w = *state;
+    for (size_t i = 0; i < w->fixtures.count; i++) {
+        const test_fixture *fixture = &w->fixtures.items[i];
+        if (test_reduced() && fixture->size > SMALL)
+            continue;
+        test_run whole = make_run(w, fixture, NULL);
+        test_run_do(&whole);
+        check_outcome(&whole, fixture->label, "whole", 0);
+        test_run seekable = make_run(w, fixture, NULL);
+        seekable.source = TEST_SOURCE_SEEKABLE;
+        seekable.piece = 1;
+        test_run_do(&seekable);
+        compare_runs(&whole, &seekable, fixture->label, "a byte at a time");
+        /* A pipe may lack what lies behind the window, but what it gives is a profile or an error. */
+        test_run piped = make_run(w, fixture, NULL);
+        piped.source = TEST_SOURCE_STREAM;
+        piped.piece = 1;
+        test_run_do(&piped);
+        check_outcome(&piped, fixture->label, "a byte at a time from a pipe", 0);
+        test_run_free(&whole);
+        test_run_free(&seekable);
+        test_run_free(&piped);
+    }
+}
+
+static void test_inputs_that_break(void **state) {
+    const world *w = *state;
+    for (size_t i = 0; i < w->fixtures.count; i++) {
+        const test_fixture *fixture = &w->fixtures.items[i];
+        if (fixture->size > SMALL)
+            continue;
+        for (int source = TEST_SOURCE_SEEKABLE; source <= TEST_SOURCE_STREAM; source++) {
+            int reached = 1;
+            for (uint64_t k = 1; reached && k <= 40; k++) {
+                test_heap heap;
+                test_run run = make_run(w, fixture, NULL);
+                test_heap_init(&heap, 0);
+                run.heap = &heap;
+                run.source = (test_source)source;
+                run.piece = fixture->size / 32 + 1;
+                run.read_fails_at = k;
+                test_run_do(&run);
+                reached = run.read_failed;
+                check_outcome(&run, fixture->label, "read", k);
+                check_heap(&heap, fixture->label, "read", k);
+                if (reached && run.status == PROFCONV_OK)
+                    fail_msg("%s: read %llu failed, and nobody noticed", fixture->label, (unsigned long long)k);
+                test_run_free(&run);
+            }
+        }
+    }
+}
+
+static void output_breaks(const world *w, const test_fixture *fixture, const char *to) {
+    char label[400];
+    snprintf(label, sizeof label, "%s to %s", fixture->label, to);
+    int reached = 1;
+    uint64_t k = 1;
+    for (; reached && k < 100; k++) {
+        test_heap heap;
+        test_run run = make_run(w, fixture, to);
+        test_heap_init(&heap, 0);
+        run.heap = &heap;
+        run.write_fails_at = k;
+        test_run_do(&run);
+        reached = run.write_failed;
+        check_outcome(&run, label, "write", k);
+        check_heap(&heap, label, "write", k);
+        if (reached && (run.status == PROFCONV_OK || run.closed != 1 || run.committed))
+            fail_msg("%s: write %llu failed, status %d, closed %d times", label, (unsigned long long)k, run.status,
+                     run.closed);
+        test_run_free(&run);
+    }
+    assert_true(k > 2); /* at least one write was made to fail */
+    if (access("/dev/full", W_OK) == 0) {
+        test_run run = make_run(w, fixture, to);
+        run.output_path = "/dev/full";
+        test_run_do(&run);
+        check_outcome(&run, label, "full device", 0);
+        if (run.status != PROFCONV_E_IO || run.error.system_errno == 0)
+            fail_msg("%s: status %d on a full device", label, run.status);
+    }
+}
+
+static void test_outputs_that_break(void **state) { assert_true(each_writer(*state, 4, output_breaks) >= 1); }
+
+/* ---- an old output ---- */
+
+static size_t files_in(const char *folder) {
+    size_t count = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        count += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+    closedir(dir);
+    return count;
+}
+
+static int holds(const char *path, const char *text) {
+    char buffer[64] = "";
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t n = fread(buffer, 1, sizeof buffer - 1, file);
+    fclose(file);
+    return n == strlen(text) && memcmp(buffer, text, n) == 0;
+}
+
+static void old_output(const world *w, const test_fixture *fixture, const char *to) {
+    static const char old[] = "the old contents";
+    char folder[] = "profconv-sweep-XXXXXX";
+    char path[sizeof folder + 8];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/output", folder);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fputs(old, file);
+    fclose(file);
+    test_heap heap;
+    test_heap_init(&heap, 0);
+    test_run counted = make_run(w, fixture, to);
+    counted.heap = &heap;
+    test_run_do(&counted);
+    test_run_free(&counted);
+    uint64_t n = heap.requests;
+    for (uint64_t i = 0; i < 12; i++) {
+        test_run run = make_run(w, fixture, to);
+        test_heap_init(&heap, 1 + i * n / 12);
+        heap.fail_on = 1;
+        run.heap = &heap;
+        run.output_path = path;
+        test_run_do(&run);
+        if (run.status != PROFCONV_OK && !holds(path, old))
+            fail_msg("%s to %s: failed (%s), and the old file is gone", fixture->label, to, run.error.message);
+        if (files_in(folder) != 1)
+            fail_msg("%s to %s: a temporary file was left", fixture->label, to);
+        if (run.status == PROFCONV_OK)
+            break;
+    }
+    test_run run = make_run(w, fixture, to);
+    run.output_path = path;
+    test_run_do(&run);
+    assert_int_equal(run.status, PROFCONV_OK);
+    assert_false(holds(path, old));
+    assert_int_equal(files_in(folder), 1);
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void test_an_old_output_stays(void **state) { assert_true(each_writer(*state, 2, old_output) >= 1); }
+
+/* ---- the budget ---- */
+
+static void test_budgets_are_kept(void **state) {
+    const world *w = *state;
+    for (size_t i = 0; i < w->fixtures.count; i++) {
+        const test_fixture *fixture = &w->fixtures.items[i];
+        if (fixture->size > SMALL)
+            continue;
+        test_run plain = make_run(w, fixture, NULL);
+        test_run_do(&plain);
+        test_run_free(&plain);
+        if (plain.status != PROFCONV_OK)
+            continue;
+        int succeeded = 0;
+        for (uint64_t limit = 1024; limit <= 1u << 30 && !succeeded; limit *= 2) {
+            test_heap heap;
+            test_run run = make_run(w, fixture, NULL);
+            test_heap_init(&heap, 0);
+            run.heap = &heap;
+            run.max_memory = limit;
+            test_run_do(&run);
+            check_outcome(&run, fixture->label, "max_memory", limit);
+            check_heap(&heap, fixture->label, "max_memory", limit);
+            succeeded = run.status == PROFCONV_OK;
+            if (!succeeded && run.status != PROFCONV_E_LIMIT)
+                fail_msg("%s, max_memory %llu: status %d (%s)", fixture->label, (unsigned long long)limit, run.status,
+                         run.error.message);
+            test_run_free(&run);
+        }
+        if (!succeeded)
+            fail_msg("%s: no budget up to 1 GiB is enough", fixture->label);
+    }
+}
+
+static void test_every_reader_has_fixtures(void **state) {
+    const world *w = *state;
+    for (size_t f = 0; f < profconv_registry_format_count(w->registry); f++) {
+        profconv_format_info info;
+        size_t count = 0;
+        assert_int_equal(profconv_registry_format(w->registry, f, &info), PROFCONV_OK);
+        for (size_t i = 0; i < w->fixtures.count; i++)
+            count += strcmp(w->fixtures.items[i].format, info.name) == 0;
+        print_message("%s: %zu fixtures\n", info.name, count);
+        if (info.can_read && count == 0)
+            fail_msg("%s has no fixture in tests/data/%s or fuzz/seeds/%s", info.name, info.name, info.name);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_reader_has_fixtures), cmocka_unit_test(test_readers_without_memory),
+        cmocka_unit_test(test_writers_without_memory),    cmocka_unit_test(test_inputs_that_end_early),
+        cmocka_unit_test(test_a_byte_at_a_time),          cmocka_unit_test(test_inputs_that_break),
+        cmocka_unit_test(test_outputs_that_break),        cmocka_unit_test(test_an_old_output_stays),
+        cmocka_unit_test(test_budgets_are_kept),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
