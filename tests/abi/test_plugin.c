@@ -246,7 +246,7 @@ static void assert_bytes(profconv_output *output, const char *expected) {
         fail_msg("%.*s instead of %s", (int)size, (const char *)data, expected);
 }
 
-#define TALLY "TALLY 1\n3 main/work/hash\n4 main/idle\n"
+#define TALLY "TALLY 1\n3 main/step/hash\n4 main/idle\n"
 
 static void test_own_format_is_found_and_converted(void **state) {
     program *t = *state;
@@ -258,7 +258,7 @@ static void test_own_format_is_found_and_converted(void **state) {
     char text[256] = "";
     assert_true(size < sizeof text);
     memcpy(text, data, size);
-    assert_non_null(strstr(text, "main;work;hash 3\n"));
+    assert_non_null(strstr(text, "main;step;hash 3\n"));
     assert_non_null(strstr(text, "main;idle 4\n"));
     profconv_output_free(output);
 }
@@ -291,7 +291,7 @@ static void test_own_settings(void **state) {
     assert_int_equal(profconv_options_set(settings, "tl.scale=10", NULL), PROFCONV_OK);
     t->options.settings = settings;
     profconv_output *output = convert(t, TALLY, strlen(TALLY), "tally");
-    assert_bytes(output, "TALLY 1\n30 main/work/hash\n40 main/idle\n");
+    assert_bytes(output, "TALLY 1\n30 main/step/hash\n40 main/idle\n");
     profconv_output_free(output);
     profconv_options_free(settings);
 }
