@@ -204,3 +204,18 @@ int pfc_binary_frames(pfc_binary *binary, uint64_t vaddr, int flags, pfc_frame *
         *count = 0;
     return binary->mem->failed;
 }
+
+int pfc_binary_frames_run(pfc_binary *binary, uint64_t vaddr, uint64_t limit, pfc_frame *frames, size_t max, size_t *count,
+                          uint64_t *until) {
+    uint64_t function_low;
+    *count = 0;
+    *until = limit;
+    int status = open_dwarf(binary);
+    if (!status && binary->dwarf) {
+        status = pfc_dwarf_frames(binary->dwarf, vaddr, 0, frames, max, count, &function_low);
+        if (pfc_dwarf_until(binary->dwarf) < limit)
+            *until = pfc_dwarf_until(binary->dwarf);
+    }
+    binary->from_debug_info = *count > 0;
+    return status;
+}

@@ -122,6 +122,10 @@ const pfc_symbol *pfc_binary_symbol_named(pfc_binary *binary, const char *name);
  * A status only for want of memory.
  */
 int pfc_binary_frames(pfc_binary *binary, uint64_t vaddr, int flags, pfc_frame *frames, size_t max, size_t *count);
+/* The same for a run of code: the answer holds for every address in [vaddr, *until), *until <= limit. The physical function's name is
+ * that of DWARF (no symbol is asked). */
+int pfc_binary_frames_run(pfc_binary *binary, uint64_t vaddr, uint64_t limit, pfc_frame *frames, size_t max, size_t *count,
+                          uint64_t *until);
 /* Nonzero when the binary has debug information (and has it been found). */
 int pfc_binary_has_debug_info(const pfc_binary *binary);
 /* Nonzero when the debug information around vaddr was found (as opposed to a symbol alone). Of the last pfc_binary_frames. */

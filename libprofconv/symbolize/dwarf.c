@@ -85,6 +85,22 @@ const pfc_extent *pfc_extent_index_find(const pfc_extent_index *index, uint64_t 
     return NULL;
 }
 
+/* What an index says of `address` holds up to the end of the row that was found, or up to where another row starts. */
+static void bound_by(pfc_dwarf *dwarf, const pfc_extent_index *index, uint64_t address, const pfc_extent *found) {
+    size_t low = 0, high = index->reach_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (index->rows.data[middle].low <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < index->reach_count && index->rows.data[low].low < dwarf->until)
+        dwarf->until = index->rows.data[low].low;
+    if (found && found->high < dwarf->until)
+        dwarf->until = found->high;
+}
+
 void pfc_extent_index_free(pfc_mem *mem, pfc_extent_index *index) {
     pfc_free(mem, index->reach, index->reach_count * sizeof *index->reach);
     index->reach = NULL;
@@ -215,6 +231,7 @@ static int find_function(pfc_dwarf *dwarf, pfc_unit *unit, uint64_t vaddr, pfc_f
             return status;
         size_t before = SIZE_MAX;
         const pfc_extent *extent = pfc_extent_index_find(&unit->by_address, vaddr, &before);
+        bound_by(dwarf, &unit->by_address, vaddr, extent);
         if (extent) {
             *out = &unit->functions.data[extent->id];
             *low = extent->low;
@@ -225,7 +242,7 @@ static int find_function(pfc_dwarf *dwarf, pfc_unit *unit, uint64_t vaddr, pfc_f
 }
 
 /* The row of the line table that covers vaddr, or NULL. Of several rows at one address the last counts. */
-static Dwarf_Line *find_line(pfc_unit *unit, uint64_t vaddr) {
+static Dwarf_Line *find_line(pfc_dwarf *dwarf, pfc_unit *unit, uint64_t vaddr) {
     if (!unit->lines_read) {
         unit->lines_read = 1;
         if (dwarf_getsrclines(&unit->die, &unit->lines, &unit->line_count) != 0)
@@ -240,6 +257,9 @@ static Dwarf_Line *find_line(pfc_unit *unit, uint64_t vaddr) {
         else
             high = middle;
     }
+    Dwarf_Addr next = 0;
+    if (low < unit->line_count && dwarf_lineaddr(dwarf_onesrcline(unit->lines, low), &next) == 0 && next < dwarf->until)
+        dwarf->until = next;
     if (low == 0)
         return NULL;
     Dwarf_Line *line = dwarf_onesrcline(unit->lines, low - 1);
@@ -266,7 +286,7 @@ static void frame_of_facts(const pfc_function_facts *facts, pfc_frame *frame) {
     frame->decl_line = facts->decl_line;
 }
 
-static uint32_t innermost_call(const pfc_function *function, uint64_t vaddr) {
+static uint32_t innermost_call(pfc_dwarf *dwarf, const pfc_function *function, uint64_t vaddr) {
     size_t low = 0, high = function->marks.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -275,6 +295,8 @@ static uint32_t innermost_call(const pfc_function *function, uint64_t vaddr) {
         else
             high = middle;
     }
+    if (low < function->marks.count && function->marks.data[low].address < dwarf->until)
+        dwarf->until = function->marks.data[low].address;
     return low ? function->marks.data[low - 1].call : 0;
 }
 
@@ -291,13 +313,13 @@ static const pfc_frame no_frame = {"", "", "", "", "", 0, 0, 0, 0};
 
 static int function_frames(pfc_dwarf *dwarf, pfc_unit *unit, pfc_function *function, uint64_t vaddr, int flags,
                            pfc_frame *frames, size_t max, size_t *count) {
-    Dwarf_Line *line = find_line(unit, vaddr);
+    Dwarf_Line *line = find_line(dwarf, unit, vaddr);
     uint32_t call = 0;
     if (!(flags & PFC_FRAMES_NO_INLINE)) {
         int status = pfc_function_read_calls(dwarf, function);
         if (status)
             return status;
-        call = innermost_call(function, vaddr);
+        call = innermost_call(dwarf, function, vaddr);
     }
     /* Deeper than there is room for: the inner frames are left out. */
     size_t depth = 1;
@@ -344,11 +366,15 @@ int pfc_dwarf_frames(pfc_dwarf *dwarf, uint64_t vaddr, int flags, pfc_frame *fra
                      uint64_t *function_low) {
     *count = 0;
     *function_low = UINT64_MAX;
+    dwarf->until = UINT64_MAX;
     if (max == 0)
         return 0;
     pfc_unit *with_line = NULL;
     size_t before = SIZE_MAX;
     const pfc_extent *extent = pfc_extent_index_find(&dwarf->by_address, vaddr, &before);
+    bound_by(dwarf, &dwarf->by_address, vaddr, extent);
+    if (!extent)
+        dwarf->until = vaddr + 1; /* the aranges are asked again for each */
     pfc_unit *unit = extent ? &dwarf->units.data[extent->id] : unit_by_aranges(dwarf, vaddr);
     while (unit) {
         pfc_function *function = NULL;
@@ -357,15 +383,21 @@ int pfc_dwarf_frames(pfc_dwarf *dwarf, uint64_t vaddr, int flags, pfc_frame *fra
             return status;
         if (function)
             return function_frames(dwarf, unit, function, vaddr, flags, frames, max, count);
-        if (!with_line && find_line(unit, vaddr))
+        if (!with_line && find_line(dwarf, unit, vaddr))
             with_line = unit;
         extent = extent ? pfc_extent_index_find(&dwarf->by_address, vaddr, &before) : NULL;
+        if (extent && extent->high < dwarf->until)
+            dwarf->until = extent->high;
         unit = extent ? &dwarf->units.data[extent->id] : NULL;
     }
     if (with_line) { /* assembly: lines without functions */
         frames[0] = no_frame;
-        frame_of_line(dwarf, with_line, find_line(with_line, vaddr), &frames[0]);
+        frame_of_line(dwarf, with_line, find_line(dwarf, with_line, vaddr), &frames[0]);
         *count = 1;
     }
     return 0;
+}
+
+uint64_t pfc_dwarf_until(const pfc_dwarf *dwarf) {
+    return dwarf->until;
 }

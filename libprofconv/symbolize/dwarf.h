@@ -90,6 +90,7 @@ struct pfc_dwarf {
         const char *directory;
         const char *joined;
     }) path_rows;
+    uint64_t until; /* up to here the last answer of pfc_dwarf_frames holds; at least its address + 1 */
     const struct pfc_package *package; /* .dwp, see package.c; NULL: none */
 };
 

@@ -89,6 +89,9 @@ int pfc_dwarf_frames(pfc_dwarf *dwarf, uint64_t vaddr, int flags, pfc_frame *fra
 /* Makes a binary of the file that ran and its debug file (NULL: not known yet), which are taken over, also on failure. */
 int pfc_binary_from_images(pfc_binary **out, pfc_image *image, pfc_image *debug, const pfc_finder *finder, profconv_error *error);
 
+/* Address up to which the last answer of pfc_dwarf_frames holds for every address. */
+uint64_t pfc_dwarf_until(const pfc_dwarf *dwarf);
+
 /* ---- find.c ---- */
 /* The file with the debug information of `runtime`, build-id or checksum verified; *out NULL when there is none. A status for want
  * of memory only. */
