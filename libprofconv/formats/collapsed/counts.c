@@ -65,6 +65,7 @@ static uint64_t whole_part(const decimal *d, int *half, int *any, int *saturated
         unsigned digit = (unsigned)digit_at(d, i);
         if (value > (UINT64_MAX - digit) / 10) {
             *saturated = 1;
+            value = UINT64_MAX;
             break;
         }
         value = value * 10 + digit;

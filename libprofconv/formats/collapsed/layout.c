@@ -151,6 +151,8 @@ static void conclude(const survey *s, pfc_layout *out) {
     out->any = s->any;
     out->kind = PFC_LAYOUT_COUNT;
     out->columns = 1;
+    if (!s->any) /* no whole line to judge by */
+        return;
     if (s->header) {
         out->header = 1;
         out->columns = (uint32_t)s->header;

@@ -88,6 +88,7 @@ static int belongs_to_name(const span *s, size_t at) {
     if (s->data[at - 1] == ' ' && (starts(s, at, "(*") || starts(s, at, "(&")))
         return 1; /* returns a pointer to a function */
     span before = {s->data, at};
+    before.size -= s->data[at - 1] == ' ';
     return ends(&before, "decltype") || ends(&before, "noexcept");
 }
 
@@ -276,6 +277,8 @@ void pfc_collapsed_tidy(pfc_buf *out, const char *name, size_t size, const pfc_n
         pfc_buf_add(out, s.data, s.size);
     else
         cut_arguments(out, &s, rules->tidy == PFC_TIDY_TEMPLATES);
+    while (!out->failed && out->size > start && out->data[out->size - 1] == ' ')
+        out->data[--out->size] = '\0';
     if (out->size == start)
         pfc_buf_add(out, name, size);
     pfc_buf_free(&rust);
