@@ -186,7 +186,7 @@ int pfc_pprof_read_sample(pfc_pprof_reader_state *r, const uint8_t *data, size_t
         depth = r->limits->max_depth;
         r->truncated_stacks++;
     }
-    status = pfc_trie_stack(&r->mem, &r->trie, m->location_id, depth, &stack);
+    status = pfc_pprof_trie_stack(&r->mem, &r->trie, m->location_id, depth, &stack);
     if (status)
         return r->mem.failed ? pfc_mem_error(&r->mem, r->error) : too_many(r, "stack nodes");
     pfc_spool_put(&r->samples, stack);

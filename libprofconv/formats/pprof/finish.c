@@ -243,7 +243,7 @@ static int finish_tables(pfc_pprof_reader_state *r, tables *t) {
 
 int pfc_pprof_finish(pfc_pprof_reader_state *r) {
     pfc_arena_free(&r->arena);
-    pfc_trie_seal(&r->mem, &r->trie);
+    pfc_pprof_trie_seal(&r->mem, &r->trie);
     pfc_index_free(&r->mem, &r->label_index);
     int status = finish_info(r);
     if (status)

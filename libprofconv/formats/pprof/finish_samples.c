@@ -39,7 +39,7 @@ typedef struct sample_reader {
 static void resolve_nodes(pfc_pprof_reader_state *r, uint32_t *bad) {
     *bad = 0;
     for (uint32_t i = 1; i < r->trie.nodes.count; i++) {
-        uint32_t row = pfc_idset_find(&r->location_ids, pfc_trie_location(&r->trie, i));
+        uint32_t row = pfc_idset_find(&r->location_ids, pfc_pprof_trie_location(&r->trie, i));
         if (row == 0) {
             *bad = i;
             return;
@@ -51,7 +51,7 @@ static void resolve_nodes(pfc_pprof_reader_state *r, uint32_t *bad) {
 /* Names the first sample through the first unknown location. Nodes below `bad` are resolved, the rest are not. */
 static int missing_location(sample_reader *s, uint32_t bad) {
     pfc_pprof_reader_state *r = s->r;
-    uint64_t id = pfc_trie_location(&r->trie, bad);
+    uint64_t id = pfc_pprof_trie_location(&r->trie, bad);
     for (uint64_t number = 1; number <= r->sample_count; number++) {
         uint32_t node = (uint32_t)pfc_spool_get(&r->samples);
         pfc_spool_get(&r->samples);

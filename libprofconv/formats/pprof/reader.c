@@ -318,7 +318,7 @@ static int state_init(pfc_pprof_reader_state *r, profconv_builder *builder, prof
     pfc_spool_init(&r->locations, &r->mem);
     pfc_spool_init(&r->samples, &r->mem);
     pfc_pprof_label_set none = {0, 0, 0};
-    if (PFC_VEC_PUSH(&r->mem, &r->label_sets, none) || pfc_trie_init(&r->mem, &r->trie))
+    if (PFC_VEC_PUSH(&r->mem, &r->label_sets, none) || pfc_pprof_trie_init(&r->mem, &r->trie))
         return pfc_mem_error(&r->mem, error);
     return PROFCONV_OK;
 }
@@ -336,7 +336,7 @@ static void state_free(pfc_pprof_reader_state *r) {
     pfc_idset_free(mem, &r->function_ids);
     pfc_spool_free(&r->locations);
     pfc_idset_free(mem, &r->location_ids);
-    pfc_trie_free(mem, &r->trie);
+    pfc_pprof_trie_free(mem, &r->trie);
     pfc_spool_free(&r->samples);
     PFC_VEC_FREE(mem, &r->label_bytes);
     PFC_VEC_FREE(mem, &r->label_sets);

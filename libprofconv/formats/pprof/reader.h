@@ -70,7 +70,7 @@ typedef struct pfc_pprof_reader_state {
     /* mapping id, address, flags, number of lines, then for each: function id, zigzag line, zigzag column */
     pfc_spool locations;
     pfc_idset location_ids;
-    pfc_trie trie;
+    pfc_pprof_trie trie;
     /* trie node, label set row (0: none), number of values, zigzag values */
     pfc_spool samples;
     uint64_t sample_count;

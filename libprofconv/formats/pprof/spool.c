@@ -151,17 +151,17 @@ void pfc_idset_free(pfc_mem *mem, pfc_idset *set) {
 static uint64_t node_hash(uint32_t parent, uint32_t location) { return pfc_hash_mix(parent, location); }
 
 static uint64_t node_rehash(const void *user, uint32_t row) {
-    const pfc_trie *trie = user;
+    const pfc_pprof_trie *trie = user;
     return node_hash(trie->nodes.data[row].parent, trie->nodes.data[row].location);
 }
 
-int pfc_trie_init(pfc_mem *mem, pfc_trie *trie) {
-    *trie = (pfc_trie){0};
+int pfc_pprof_trie_init(pfc_mem *mem, pfc_pprof_trie *trie) {
+    *trie = (pfc_pprof_trie){0};
     profconv_stack none = {0, 0};
     return PFC_VEC_PUSH(mem, &trie->nodes, none);
 }
 
-static int trie_child(pfc_mem *mem, pfc_trie *trie, uint32_t parent, uint32_t location, uint32_t *child) {
+static int trie_child(pfc_mem *mem, pfc_pprof_trie *trie, uint32_t parent, uint32_t location, uint32_t *child) {
     /* The frames of a stack were added one after the other, so the child on the first stack that came through
      * `parent` is the next node: this guess spares most look-ups. */
     uint32_t guess = parent + 1;
@@ -190,7 +190,7 @@ static int trie_child(pfc_mem *mem, pfc_trie *trie, uint32_t parent, uint32_t lo
     return pfc_index_insert(mem, &trie->index, hash, *child, node_rehash, trie);
 }
 
-static int large_location(pfc_mem *mem, pfc_trie *trie, uint64_t id, uint32_t *location) {
+static int large_location(pfc_mem *mem, pfc_pprof_trie *trie, uint64_t id, uint32_t *location) {
     uint32_t row = pfc_idset_find(&trie->large, id);
     if (row == 0) {
         if (trie->large.count >= PFC_TRIE_LARGE - 1)
@@ -204,7 +204,7 @@ static int large_location(pfc_mem *mem, pfc_trie *trie, uint64_t id, uint32_t *l
     return 0;
 }
 
-int pfc_trie_stack(pfc_mem *mem, pfc_trie *trie, const uint64_t *ids, size_t count, uint32_t *stack) {
+int pfc_pprof_trie_stack(pfc_mem *mem, pfc_pprof_trie *trie, const uint64_t *ids, size_t count, uint32_t *stack) {
     uint32_t node = 0;
     for (size_t i = count; i-- > 0;) {
         uint32_t location = (uint32_t)ids[i];
@@ -218,14 +218,14 @@ int pfc_trie_stack(pfc_mem *mem, pfc_trie *trie, const uint64_t *ids, size_t cou
     return 0;
 }
 
-uint64_t pfc_trie_location(const pfc_trie *trie, uint32_t node) {
+uint64_t pfc_pprof_trie_location(const pfc_pprof_trie *trie, uint32_t node) {
     uint32_t location = trie->nodes.data[node].location;
     return location < PFC_TRIE_LARGE ? location : pfc_idset_id(&trie->large, location - PFC_TRIE_LARGE);
 }
 
-void pfc_trie_seal(pfc_mem *mem, pfc_trie *trie) { pfc_index_free(mem, &trie->index); }
+void pfc_pprof_trie_seal(pfc_mem *mem, pfc_pprof_trie *trie) { pfc_index_free(mem, &trie->index); }
 
-void pfc_trie_free(pfc_mem *mem, pfc_trie *trie) {
+void pfc_pprof_trie_free(pfc_mem *mem, pfc_pprof_trie *trie) {
     PFC_VEC_FREE(mem, &trie->nodes);
     pfc_index_free(mem, &trie->index);
     pfc_idset_free(mem, &trie->large);

@@ -53,19 +53,19 @@ void pfc_idset_free(pfc_mem *mem, pfc_idset *set);
  * PFC_TRIE_LARGE + its row in `large`. */
 #define PFC_TRIE_LARGE 0x80000000u
 
-typedef struct pfc_trie {
+typedef struct pfc_pprof_trie {
     PFC_VEC(profconv_stack) nodes;
     pfc_index index;
     pfc_idset large;
-} pfc_trie;
+} pfc_pprof_trie;
 
-int pfc_trie_init(pfc_mem *mem, pfc_trie *trie);
+int pfc_pprof_trie_init(pfc_mem *mem, pfc_pprof_trie *trie);
 /* The stack of `count` ids, leaf first. 0 or a status. */
-int pfc_trie_stack(pfc_mem *mem, pfc_trie *trie, const uint64_t *ids, size_t count, uint32_t *stack);
+int pfc_pprof_trie_stack(pfc_mem *mem, pfc_pprof_trie *trie, const uint64_t *ids, size_t count, uint32_t *stack);
 /* The location id that a node names. */
-uint64_t pfc_trie_location(const pfc_trie *trie, uint32_t node);
+uint64_t pfc_pprof_trie_location(const pfc_pprof_trie *trie, uint32_t node);
 /* No stack will be added any more: frees the index. */
-void pfc_trie_seal(pfc_mem *mem, pfc_trie *trie);
-void pfc_trie_free(pfc_mem *mem, pfc_trie *trie);
+void pfc_pprof_trie_seal(pfc_mem *mem, pfc_pprof_trie *trie);
+void pfc_pprof_trie_free(pfc_mem *mem, pfc_pprof_trie *trie);
 
 #endif
