@@ -34,13 +34,14 @@ typedef struct profconv_io_options {
 typedef struct profconv_input_callbacks {
     size_t struct_size;
     /** Reads up to `size` > 0 bytes into `buffer`; *got = 0 means the end. Returns 0, or a positive errno value or a
-     *  negative PROFCONV_E_* status. Short reads are fine. */
+     *  negative PROFCONV_E_* status; a positive one comes out as PROFCONV_E_CALLBACK with system_errno set, EINTR is tried
+     *  again. Short reads are fine. May be NULL when read_at is there, which is then used for everything. */
     int (*read)(void *user, void *buffer, size_t size, size_t *got);
     /** Optional (NULL: forward only): reads at an absolute offset, else as `read`. */
     int (*read_at)(void *user, uint64_t offset, void *buffer, size_t size, size_t *got);
     /** Optional: total size in bytes, or UINT64_MAX when unknown. Used only with read_at. */
     uint64_t (*size)(void *user);
-    /** Optional: called once when the input is freed. */
+    /** Optional: called once when the input is freed; not when opening fails. */
     void (*close)(void *user);
     void *user;
 } profconv_input_callbacks;
@@ -82,6 +83,10 @@ PROFCONV_API void profconv_input_progress(const profconv_input *input, uint64_t 
  * the next call on this input; *got is what is visible: less than `want` only at the end of the input, and
  * usually more (up to the buffer's size). want may be 0 (whatever is there, at least 1 byte unless at the end).
  * `want` above 256 MiB is refused with PROFCONV_E_LIMIT.
+ *
+ * When the source fails on the way (read error, damaged or short gzip stream, limit), what came before is still
+ * delivered, by windows shorter than wanted; the window after that has nothing to show and returns the error. So a
+ * short window is the end of the input only if the next one, after consuming it, is empty without an error.
  */
 PROFCONV_API int profconv_input_window(profconv_input *input, size_t want, const uint8_t **data, size_t *got,
                                        profconv_error *error);
@@ -95,7 +100,8 @@ PROFCONV_API int profconv_input_can_seek(const profconv_input *input);
  *  PROFCONV_E_UNSUPPORTED when the input cannot seek. */
 PROFCONV_API int profconv_input_read_at(profconv_input *input, uint64_t offset, void *buffer, size_t size,
                                         size_t *got, profconv_error *error);
-/** Moves the window to an absolute offset. Forward always works; backward needs can_seek. */
+/** Moves the window to an absolute offset, or to the end when that is before it. Forward always works; backward needs
+ *  can_seek. */
 PROFCONV_API int profconv_input_seek(profconv_input *input, uint64_t offset, profconv_error *error);
 
 /** Sink supplied by the caller. */
