@@ -453,7 +453,7 @@ static void test_failing_output(void **state) {
     }
     profconv_profile *p = done(&m);
     profconv_options *options = make_options(NULL);
-    for (size_t limit = 0; limit < 700000; limit += 100000) {
+    for (size_t limit = 0; limit < 900000; limit += 100000) {
         sink s = {0, limit, 0, 0};
         profconv_output_callbacks callbacks = {sizeof callbacks, sink_write, sink_close, &s};
         profconv_output *output = NULL;
@@ -462,7 +462,7 @@ static void test_failing_output(void **state) {
         int status = pfc_collapsed_writer.write(NULL, p, output, options, NULL, &error);
         if (status == 0)
             status = profconv_output_close(output, &error);
-        assert_int_equal(status, limit < 600000 ? PROFCONV_E_CALLBACK : 0);
+        assert_int_equal(status, limit < 700000 ? PROFCONV_E_CALLBACK : 0);
         assert_int_equal(error.status, status);
         profconv_output_free(output);
         assert_int_equal(s.closed, 1);
