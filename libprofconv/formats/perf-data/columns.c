@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Events as sample types, and the facts about the recording. Names can come late in a recording (or behind its data), so
+ * columns are made by the first sample of an event and named at the end.
+ */
+#include "libprofconv/formats/perf-data/pd.h"
+
+uint32_t pd_event_column(pd_reader *r, pd_event *event) {
+    if (event->column != PD_NO_COLUMN)
+        return event->column;
+    profconv_sample_type row;
+    memset(&row, 0, sizeof row);
+    char name[32] = "#";
+    uint32_t first = UINT32_MAX;
+    for (uint32_t i = 0; i < 2; i++) { /* two columns, side by side; the names only keep them apart for now */
+        size_t n = 1 + pfc_format_u64(name + 1, profconv_builder_sample_type_count(r->builder));
+        row.name = profconv_builder_string(r->builder, name, n);
+        row.role = i ? PROFCONV_ROLE_WEIGHT : PROFCONV_ROLE_COUNT;
+        uint32_t index = profconv_builder_sample_type(r->builder, &row);
+        if (i == 0)
+            first = index;
+        if (index == UINT32_MAX)
+            return PD_NO_COLUMN;
+    }
+    event->column = first;
+    return first;
+}
+
+static profconv_id text_id(pd_reader *r, const char *text) { return profconv_builder_cstring(r->builder, text); }
+
+/* Whether another event with a column has the same name without modifiers. */
+static int base_is_shared(pd_reader *r, size_t self, const char *name, size_t base) {
+    int shared = 0;
+    for (size_t i = 0; i < r->events.count && !shared; i++) {
+        const pd_event *e = &r->events.data[i];
+        if (i == self || e->column == PD_NO_COLUMN)
+            continue;
+        pfc_buf other;
+        pfc_buf_init(&other, &r->mem);
+        pd_event_name(r, e, &other);
+        shared = other.size && pd_event_base_size(e, other.data, other.size) == base && memcmp(other.data, name, base) == 0;
+        pfc_buf_free(&other);
+    }
+    return shared;
+}
+
+static int name_taken(const profconv_id *names, size_t count, profconv_id name) {
+    for (size_t i = 0; i < count; i++)
+        if (names[i] == name)
+            return 1;
+    return 0;
+}
+
+/* A name that no earlier column has: with "#2", "#3", … behind it when need be. */
+static profconv_id unique_name(pd_reader *r, const profconv_id *names, size_t count, pfc_buf *buf) {
+    size_t size = buf->size;
+    profconv_id id = profconv_builder_string(r->builder, buf->data, buf->size);
+    for (uint64_t k = 2; name_taken(names, count, id) && !buf->failed; k++) {
+        buf->size = size;
+        pfc_buf_char(buf, '#');
+        pfc_buf_u64(buf, k);
+        id = profconv_builder_string(r->builder, buf->data, buf->size);
+    }
+    return id;
+}
+
+static int64_t fixed_period(const pd_attr *a) {
+    return a->flags & PD_F_FREQ || a->period > INT64_MAX ? 0 : (int64_t)a->period;
+}
+
+static int name_event(pd_reader *r, size_t i, int single, profconv_id *names) {
+    pd_event *e = &r->events.data[i];
+    pfc_buf full, name;
+    pfc_buf_init(&full, &r->mem);
+    pfc_buf_init(&name, &r->mem);
+    pd_event_name(r, e, &full);
+    if (full.size == 0)
+        pfc_buf_text(&full, "event");
+    int clock = pd_event_is_clock(e);
+    size_t base = full.data ? pd_event_base_size(e, full.data, full.size) : 0;
+    size_t shown = !single && full.data && base_is_shared(r, i, full.data, base) ? full.size : base;
+    profconv_sample_type row;
+    memset(&row, 0, sizeof row);
+    row.period = fixed_period(&e->attr);
+    row.event = profconv_builder_string(r->builder, full.data, full.size);
+    row.unit = text_id(r, "count");
+    row.role = PROFCONV_ROLE_COUNT;
+    if (single)
+        pfc_buf_text(&name, "samples");
+    else {
+        pfc_buf_add(&name, full.data, shown);
+        pfc_buf_text(&name, "_samples");
+    }
+    row.name = names[e->column] = unique_name(r, names, e->column, &name);
+    profconv_builder_sample_type_replace(r->builder, e->column, &row);
+    pfc_buf_clear(&name);
+    if (single && clock)
+        pfc_buf_text(&name, "cpu");
+    else
+        pfc_buf_add(&name, full.data, shown);
+    row.unit = text_id(r, clock ? "nanoseconds" : "count");
+    row.role = PROFCONV_ROLE_WEIGHT;
+    row.name = names[e->column + 1] = unique_name(r, names, e->column + 1, &name);
+    profconv_builder_sample_type_replace(r->builder, e->column + 1, &row);
+    pfc_buf_free(&full);
+    pfc_buf_free(&name);
+    return r->mem.failed ? pd_failed(r) : 0;
+}
+
+int pd_columns_finish(pd_reader *r) {
+    uint32_t count = profconv_builder_sample_type_count(r->builder);
+    profconv_info info;
+    profconv_builder_get_info(r->builder, &info);
+    if (count == 0)
+        return 0;
+    profconv_id *names = (profconv_id *)pfc_alloc_zero(&r->mem, count * sizeof *names);
+    if (!names)
+        return pd_failed(r);
+    const pd_event *most = NULL;
+    int rc = 0;
+    for (uint32_t column = 0; column < count && rc == 0; column += 2)
+        for (size_t i = 0; i < r->events.count; i++) {
+            pd_event *e = &r->events.data[i];
+            if (e->column != column)
+                continue;
+            rc = name_event(r, i, count == 2, names);
+            if (!most || e->samples > most->samples)
+                most = e;
+        }
+    if (rc == 0 && most) {
+        const pd_attr *a = &most->attr;
+        info.default_sample_type = info.period_type = names[most->column + 1];
+        info.period_unit = text_id(r, pd_event_is_clock(most) ? "nanoseconds" : "count");
+        info.period = fixed_period(a);
+        if ((a->flags & PD_F_FREQ) && pd_event_is_clock(most) && a->period > 0)
+            info.period = a->period > 1000000000u ? 1 : (int64_t)(1000000000u / a->period);
+        profconv_builder_set_info(r->builder, &info);
+    }
+    pfc_free(&r->mem, names, count * sizeof *names);
+    return rc;
+}
+
+static void attribute(pd_reader *r, const char *key, const char *value) {
+    if (value && *value)
+        profconv_builder_attribute(r->builder, key, value, strlen(value));
+}
+static void number_attribute(pd_reader *r, const char *key, uint64_t value) {
+    char text[20];
+    if (value)
+        profconv_builder_attribute(r->builder, key, text, pfc_format_u64(text, value));
+}
+
+static void comment(pd_reader *r, const char *head, const char *value) {
+    if (!value || !*value)
+        return;
+    pfc_buf buf;
+    pfc_buf_init(&buf, &r->mem);
+    pfc_buf_text(&buf, head);
+    pfc_buf_text(&buf, value);
+    if (!buf.failed)
+        profconv_builder_comment(r->builder, profconv_builder_string(r->builder, buf.data, buf.size));
+    pfc_buf_free(&buf);
+}
+
+void pd_facts_finish(pd_reader *r) {
+    const pd_features *f = &r->features;
+    profconv_info info;
+    profconv_builder_get_info(r->builder, &info);
+    if (r->last_time > r->first_time && r->last_time - r->first_time <= INT64_MAX)
+        info.duration_ns = (int64_t)(r->last_time - r->first_time);
+    if (f->have_clock && r->last_time != 0) {
+        uint64_t start = f->clock_wall + (r->first_time - f->clock_value);
+        if (start <= INT64_MAX)
+            info.time_ns = (int64_t)start;
+    }
+    profconv_builder_set_info(r->builder, &info);
+    attribute(r, "recorder", r->header.simpleperf ? "simpleperf" : "perf");
+    attribute(r, "recorder-version", f->version);
+    attribute(r, "hostname", f->hostname);
+    attribute(r, "os-release", f->os_release);
+    attribute(r, "arch", f->arch);
+    attribute(r, "cpu", f->cpu_desc);
+    attribute(r, "cpuid", f->cpuid);
+    attribute(r, "command-line", f->command);
+    number_attribute(r, "cpus", f->cpus_online);
+    number_attribute(r, "total-memory", f->total_memory_kb > UINT64_MAX / 1024 ? 0 : f->total_memory_kb * 1024);
+    comment(r, "command: ", f->command);
+    comment(r, "host: ", f->hostname);
+    comment(r, "perf version: ", f->version);
+}
+
+typedef struct note {
+    uint64_t count;
+    profconv_note_kind kind;
+    const char *cause, *message;
+} note;
+
+/* Counters that are noted once, at the end. */
+void pd_notes_finish(pd_reader *r) {
+    const pd_counts *c = &r->counts;
+    const note notes[] = {
+        {c->samples, PROFCONV_NOTE_INFO, "samples", "sample records read"},
+        {c->chain_entries, PROFCONV_NOTE_INFO, "chain-entries", "call chain entries read, markers included"},
+        {c->branch_entries, PROFCONV_NOTE_INFO, "branch-entries", "last-branch entries read"},
+        {c->filtered, PROFCONV_NOTE_INFO, "filtered", "samples left out by the settings"},
+        {c->zero_delta, PROFCONV_NOTE_INFO, "zero-read", "reads of group members whose counter had not grown"},
+        {c->unmapped, PROFCONV_NOTE_INFO, "unmapped-address", "samples whose instruction address is in no mapping"},
+        {c->kernel_frames_removed, PROFCONV_NOTE_INFO, "kernel-frames", "stacks without their kernel frames (kernel=no)"},
+        {c->chain_max_cut, PROFCONV_NOTE_INFO, "stack-truncated", "stacks cut to the allowed depth at their root"},
+        {c->chain_corrupt, PROFCONV_NOTE_INFO, "chain-cut", "call chains cut where a frame pointer led nowhere"},
+        {c->range_across, PROFCONV_NOTE_INFO, "range-across-files",
+         "fall-through ranges whose end lies in another file; counted as AutoFDO's tools count them"},
+        {c->deferred, PROFCONV_NOTE_WARNING, "user-chain-missing", "samples whose deferred user call chain never came"},
+        {c->stacks_not_unwound, PROFCONV_NOTE_WARNING, "stack-not-unwound",
+         "stack dumps (--call-graph dwarf) that were not unwound: their stacks hold kernel frames and the leaf only"},
+        {c->have_lost_samples ? c->lost_samples : c->lost, PROFCONV_NOTE_DROPPED, "lost",
+         "samples lost by the recorder"},
+        {c->lost_by_filter, PROFCONV_NOTE_INFO, "lost-by-bpf-filter", "samples that a BPF filter dropped"},
+        {c->malformed, PROFCONV_NOTE_DROPPED, "malformed-sample", "SAMPLE records too short for their fields"},
+        {c->unknown_id, PROFCONV_NOTE_DROPPED, "unknown-event-id", "samples whose event id was never described"},
+        {c->leftover, PROFCONV_NOTE_WARNING, "sample-leftover", "SAMPLE records with bytes behind their last field"},
+        {c->bad_record, PROFCONV_NOTE_WARNING, "bad-record", "records too short for their fields, skipped"},
+        {c->bad_map, PROFCONV_NOTE_WARNING, "bad-mapping", "mappings of an impossible extent ignored"},
+        {c->unknown_records, PROFCONV_NOTE_WARNING, "unknown-record", "records of unknown types skipped"},
+        {c->map_timeout, PROFCONV_NOTE_WARNING, "map-timeout", "map lists that the recorder could not read whole"},
+        {r->order.late, PROFCONV_NOTE_WARNING, "late-record", "records that came later than time order allows"},
+        {c->branch_null_stack, PROFCONV_NOTE_DROPPED, "branch-empty-entry",
+         "last-branch stacks with an empty entry before others"},
+        {c->branch_wrong_path, PROFCONV_NOTE_DROPPED, "branch-wrong-path", "last-branch entries of a wrong path"},
+        {c->branch_bogus, PROFCONV_NOTE_DROPPED, "branch-bogus-range",
+         "last-branch entries whose range runs backwards or is longer than 1 MiB"},
+        {c->branch_duplicate, PROFCONV_NOTE_DROPPED, "branch-duplicate", "duplicated newest last-branch entries"},
+        {c->branch_unmapped, PROFCONV_NOTE_DROPPED, "branch-unmapped", "last-branch entries with both ends in no mapping"},
+    };
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+        if (notes[i].count)
+            profconv_report_add(r->report, notes[i].kind, notes[i].cause, notes[i].count, 0, PROFCONV_NO_OFFSET, 0, "%s",
+                                notes[i].message);
+}
