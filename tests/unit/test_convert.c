@@ -719,7 +719,8 @@ static void test_only_success_closes(void **state) {
                                  : step == 2 ? PROFCONV_E_INVALID
                                              : PROFCONV_E_CALLBACK);
         assert_int_equal(t.error.system_errno, step == 3 ? 28 : 0);
-        assert_int_equal(s.closed, step == 0);
+        if (step != 3) /* a failed close has given the output up already */
+            assert_int_equal(s.closed, step == 0);
         profconv_output_free(t.output);
         t.output = NULL;
         assert_int_equal(s.closed, 1);
