@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Submessages, decoded by the generated code into an arena that is used again for the next one, and kept in compact
- * form. What refers to what is checked at the end; here only what no later field can put right.
+ * Submessages, kept in compact form. What refers to what is checked at the end; here only what no later field can put
+ * right. The generated code decodes tables into an arena that is used again for the next row; samples, which are most
+ * of every file, are in sample.c.
  */
 #include "libprofconv/formats/pprof/reader.h"
 
@@ -11,9 +12,6 @@
 #include "libprofconv/base/text.h"
 #include "profile.pb-c.h"
 
-/* Ids of the model are 32 bits, and row 0 is taken. */
-#define ROWS_MAX 0xfffffff0u
-
 static int bad_message(pfc_pprof_reader_state *r, const ProtobufCMessageDescriptor *type, const uint8_t *data,
                        size_t size, const char *what) {
     if (r->mem.failed)
@@ -21,9 +19,9 @@ static int bad_message(pfc_pprof_reader_state *r, const ProtobufCMessageDescript
     return pfc_wire_explain(type, data, size, r->offset, what, r->error);
 }
 
-static int too_many(pfc_pprof_reader_state *r, const char *what) {
+int pfc_pprof_too_many(pfc_pprof_reader_state *r, const char *what) {
     return profconv_error_set(r->error, PROFCONV_E_LIMIT, r->offset, 0,
-                              "offset 0x%" PRIx64 ": more than %u %s", r->offset, ROWS_MAX, what);
+                              "offset 0x%" PRIx64 ": more than %u %s", r->offset, PFC_PPROF_ROWS_MAX, what);
 }
 
 static int spool_status(pfc_pprof_reader_state *r, const pfc_spool *spool) {
@@ -40,6 +38,17 @@ int pfc_pprof_string_index(pfc_pprof_reader_state *r, int64_t index, const char 
     return PROFCONV_OK;
 }
 
+/* Two profiles in one file are one to protobuf, with the lists of the second added to those of the first. */
+const char *pfc_pprof_concatenated(const pfc_pprof_reader_state *r) {
+    size_t half = r->types.count / 2;
+    if (half == 0 || r->types.count != 2 * half)
+        return "";
+    for (size_t i = 0; i < half; i++)
+        if (r->types.data[i].type != r->types.data[half + i].type || r->types.data[i].unit != r->types.data[half + i].unit)
+            return "";
+    return " (concatenated profiles? the sample types are there twice; split the file)";
+}
+
 /* Registers an id: nonzero, and the first of its kind. `kind` is "location". */
 static int add_id(pfc_pprof_reader_state *r, pfc_idset *set, uint64_t id, const char *kind) {
     if (id == 0)
@@ -48,9 +57,10 @@ static int add_id(pfc_pprof_reader_state *r, pfc_idset *set, uint64_t id, const 
                                   kind, (uint64_t)set->count + 1);
     if (pfc_idset_find(set, id))
         return profconv_error_set(r->error, PROFCONV_E_FORMAT, r->offset, 0,
-                                  "offset 0x%" PRIx64 ": second %s with id %" PRIu64, r->offset, kind, id);
-    if (set->count >= ROWS_MAX)
-        return too_many(r, kind);
+                                  "offset 0x%" PRIx64 ": second %s with id %" PRIu64 "%s", r->offset, kind, id,
+                                  pfc_pprof_concatenated(r));
+    if (set->count >= PFC_PPROF_ROWS_MAX)
+        return pfc_pprof_too_many(r, kind);
     return pfc_idset_add(&r->mem, set, id) ? pfc_mem_error(&r->mem, r->error) : PROFCONV_OK;
 }
 
@@ -79,126 +89,6 @@ int pfc_pprof_read_type(pfc_pprof_reader_state *r, const uint8_t *data, size_t s
                                   "offset 0x%" PRIx64 ": more than %u sample types", r->offset, UINT16_MAX);
     return PFC_VEC_PUSH(&r->mem, &r->types, type) ? pfc_mem_error(&r->mem, r->error) : PROFCONV_OK;
 }
-
-/* ---- samples ---- */
-
-static uint64_t label_set_rehash(const void *user, uint32_t row) {
-    const pfc_pprof_reader_state *r = user;
-    const pfc_pprof_label_set *set = &r->label_sets.data[row];
-    return pfc_hash_bytes(r->label_bytes.data + set->first, set->size);
-}
-
-static size_t put_number(uint8_t *out, uint64_t value) {
-    size_t n = 0;
-    while (value > 0x7f) {
-        out[n++] = (uint8_t)(value | 0x80);
-        value >>= 7;
-    }
-    out[n++] = (uint8_t)value;
-    return n;
-}
-
-/* Appends one label to label_bytes. */
-static int put_label(pfc_pprof_reader_state *r, const Perftools__Profiles__Label *m, const char *what) {
-    uint32_t key = 0, string = 0, unit = 0;
-    int status = pfc_pprof_string_index(r, m->key, what, "label key", &key);
-    if (!status)
-        status = pfc_pprof_string_index(r, m->str, what, "label value", &string);
-    if (!status)
-        status = pfc_pprof_string_index(r, m->num_unit, what, "label unit", &unit);
-    if (status)
-        return status;
-    int64_t number = m->num;
-    if (string && (number || unit)) { /* pprof takes the string */
-        r->ambiguous_labels++;
-        number = 0;
-        unit = 0;
-    }
-    if (PFC_VEC_RESERVE(&r->mem, &r->label_bytes, r->label_bytes.count + 40))
-        return pfc_mem_error(&r->mem, r->error);
-    uint8_t *out = r->label_bytes.data + r->label_bytes.count;
-    size_t n = put_number(out, key);
-    n += put_number(out + n, string);
-    n += put_number(out + n, pfc_zigzag(number));
-    n += put_number(out + n, unit);
-    r->label_bytes.count += n;
-    return PROFCONV_OK;
-}
-
-/* Interns label_bytes from `first` on as a set; drops the bytes again when it was there. */
-static int intern_label_set(pfc_pprof_reader_state *r, size_t first, uint32_t *row) {
-    size_t size = r->label_bytes.count - first;
-    if (size > UINT32_MAX)
-        return too_many(r, "bytes of labels in one sample");
-    const uint8_t *bytes = r->label_bytes.data + first;
-    uint64_t hash = pfc_hash_bytes(bytes, size);
-    if (r->label_index.size != 0) {
-        pfc_probe probe = pfc_index_start(&r->label_index, hash);
-        uint32_t found;
-        while ((found = pfc_index_next(&r->label_index, &probe)) != 0) {
-            const pfc_pprof_label_set *set = &r->label_sets.data[found];
-            if (set->size == size && memcmp(r->label_bytes.data + set->first, bytes, size) == 0) {
-                r->label_bytes.count = first;
-                *row = found;
-                return PROFCONV_OK;
-            }
-        }
-    }
-    if (r->label_sets.count >= ROWS_MAX)
-        return too_many(r, "label sets");
-    pfc_pprof_label_set set = {first, (uint32_t)size, 0};
-    if (PFC_VEC_PUSH(&r->mem, &r->label_sets, set))
-        return pfc_mem_error(&r->mem, r->error);
-    *row = (uint32_t)(r->label_sets.count - 1);
-    if (pfc_index_insert(&r->mem, &r->label_index, hash, *row, label_set_rehash, r))
-        return pfc_mem_error(&r->mem, r->error);
-    return PROFCONV_OK;
-}
-
-static int read_labels(pfc_pprof_reader_state *r, const Perftools__Profiles__Sample *m, const char *what,
-                       uint32_t *row) {
-    *row = 0;
-    if (m->n_label == 0)
-        return PROFCONV_OK;
-    size_t first = r->label_bytes.count;
-    for (size_t i = 0; i < m->n_label; i++) {
-        int status = put_label(r, m->label[i], what);
-        if (status)
-            return status;
-    }
-    return intern_label_set(r, first, row);
-}
-
-int pfc_pprof_read_sample(pfc_pprof_reader_state *r, const uint8_t *data, size_t size) {
-    char what[PFC_PPROF_ENTITY];
-    pfc_pprof_entity(what, "sample", r->sample_count + 1);
-    Perftools__Profiles__Sample *m = perftools__profiles__sample__unpack(&r->allocator, size, data);
-    if (!m)
-        return bad_message(r, &perftools__profiles__sample__descriptor, data, size, what);
-    if (r->sample_count >= ROWS_MAX)
-        return too_many(r, "samples");
-    uint32_t labels, stack;
-    int status = read_labels(r, m, what, &labels);
-    if (status)
-        return status;
-    size_t depth = m->n_location_id;
-    if (depth > r->limits->max_depth) {
-        depth = r->limits->max_depth;
-        r->truncated_stacks++;
-    }
-    status = pfc_pprof_trie_stack(&r->mem, &r->trie, m->location_id, depth, &stack);
-    if (status)
-        return r->mem.failed ? pfc_mem_error(&r->mem, r->error) : too_many(r, "stack nodes");
-    pfc_spool_put(&r->samples, stack);
-    pfc_spool_put(&r->samples, labels);
-    pfc_spool_put(&r->samples, m->n_value);
-    for (size_t i = 0; i < m->n_value; i++)
-        pfc_spool_put(&r->samples, pfc_zigzag(m->value[i]));
-    r->sample_count++;
-    return spool_status(r, &r->samples);
-}
-
-/* ---- tables ---- */
 
 void pfc_pprof_entity(char out[PFC_PPROF_ENTITY], const char *kind, uint64_t number) {
     size_t n = strlen(kind);
@@ -236,8 +126,8 @@ int pfc_pprof_read_location(pfc_pprof_reader_state *r, const uint8_t *data, size
     int status = add_id(r, &r->location_ids, m->id, "location");
     if (status)
         return status;
-    if (m->n_line > ROWS_MAX)
-        return too_many(r, "lines in a location");
+    if (m->n_line > PFC_PPROF_ROWS_MAX)
+        return pfc_pprof_too_many(r, "lines in a location");
     pfc_spool_put(&r->locations, m->mapping_id);
     pfc_spool_put(&r->locations, m->address);
     pfc_spool_put(&r->locations, m->is_folded ? PROFCONV_LOCATION_FOLDED : 0);

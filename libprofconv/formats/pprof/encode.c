@@ -61,23 +61,32 @@ void pfc_pprof_put(pfc_pprof_encoder *e, unsigned field, uint64_t value) {
         pfc_pprof_put_element(e, field, value);
 }
 
-void pfc_pprof_put_u32s(pfc_pprof_encoder *e, unsigned field, const uint32_t *values, size_t count) {
-    if (count <= 2) {
-        for (size_t i = 0; i < count; i++)
-            pfc_pprof_put_element(e, field, values[i]);
+/* At the start of a message the numbers go behind a gap, into which the head is put when their size is known. */
+static void put_first(pfc_pprof_encoder *e, unsigned field, const uint32_t *values, size_t count) {
+    enum { GAP = 2 * NUMBER_MAX, ELEMENT_MAX = 5 };
+    if (count > SIZE_MAX / ELEMENT_MAX - GAP)
         return;
-    }
-    size_t size = 0;
-    for (size_t i = 0; i < count; i++)
-        size += number_size(values[i]);
-    uint8_t *out = room(e, size + 2 * NUMBER_MAX);
+    uint8_t *out = room(e, GAP + count * ELEMENT_MAX);
     if (!out)
         return;
-    size_t n = put_number(out, field << 3 | BYTES);
-    n += put_number(out + n, size);
+    size_t n = GAP;
     for (size_t i = 0; i < count; i++)
         n += put_number(out + n, values[i]);
-    e->message.count += n;
+    uint8_t head[GAP];
+    size_t head_size = put_number(head, field << 3 | BYTES);
+    head_size += put_number(head + head_size, n - GAP);
+    e->begin = GAP - head_size;
+    memcpy(out + e->begin, head, head_size);
+    e->message.count = n;
+}
+
+void pfc_pprof_put_u32s(pfc_pprof_encoder *e, unsigned field, const uint32_t *values, size_t count) {
+    if (count > 2 && e->message.count == 0) {
+        put_first(e, field, values, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        pfc_pprof_put_element(e, field, values[i]);
 }
 
 void pfc_pprof_put_i64s(pfc_pprof_encoder *e, unsigned field, const int64_t *values, size_t count) {
@@ -149,8 +158,9 @@ void pfc_pprof_top_bytes(pfc_pprof_encoder *e, unsigned field, const void *data,
 }
 
 void pfc_pprof_end(pfc_pprof_encoder *e, unsigned field) {
-    pfc_pprof_top_bytes(e, field, e->message.data, e->message.count);
+    pfc_pprof_top_bytes(e, field, e->message.data + e->begin, e->message.count - e->begin);
     e->message.count = 0;
+    e->begin = 0;
 }
 
 void pfc_pprof_top_element(pfc_pprof_encoder *e, unsigned field, uint64_t value) {

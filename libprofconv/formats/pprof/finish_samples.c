@@ -150,8 +150,7 @@ static int read_values(sample_reader *s) {
     if (count != r->types.count)
         return profconv_error_set(r->error, PROFCONV_E_FORMAT, PROFCONV_NO_OFFSET, 0,
                                   "sample %" PRIu64 ": %" PRIu64 " values, but %zu sample types%s", s->number, count,
-                                  r->types.count,
-                                  count && r->types.count == 2 * count ? " (two profiles concatenated in one file?)" : "");
+                                  r->types.count, pfc_pprof_concatenated(r));
     s->values.count = 0;
     s->sample_values.count = 0;
     for (uint64_t i = 0; i < count; i++) {

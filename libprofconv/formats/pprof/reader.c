@@ -329,6 +329,8 @@ static void state_free(pfc_pprof_reader_state *r) {
     PFC_VEC_FREE(mem, &r->strings);
     PFC_VEC_FREE(mem, &r->types);
     PFC_VEC_FREE(mem, &r->comments);
+    PFC_VEC_FREE(mem, &r->ids);
+    PFC_VEC_FREE(mem, &r->values);
     PFC_VEC_FREE(mem, &r->columns);
     PFC_VEC_FREE(mem, &r->mappings);
     pfc_idset_free(mem, &r->mapping_ids);

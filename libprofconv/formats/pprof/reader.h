@@ -44,6 +44,8 @@ typedef enum pfc_pprof_column {
     PFC_PPROF_ADDRESS
 } pfc_pprof_column;
 
+typedef PFC_VEC(uint64_t) pfc_pprof_numbers;
+
 typedef struct pfc_pprof_reader_state {
     pfc_mem mem;
     profconv_builder *builder;
@@ -71,6 +73,7 @@ typedef struct pfc_pprof_reader_state {
     pfc_spool locations;
     pfc_idset location_ids;
     pfc_pprof_trie trie;
+    pfc_pprof_numbers ids, values; /* of the sample being read */
     /* trie node, label set row (0: none), number of values, zigzag values */
     pfc_spool samples;
     uint64_t sample_count;
@@ -88,15 +91,24 @@ typedef struct pfc_pprof_reader_state {
     uint64_t dangling_mappings;
 } pfc_pprof_reader_state;
 
+/* Ids of the model are 32 bits, and row 0 is taken. */
+#define PFC_PPROF_ROWS_MAX 0xfffffff0u
+
+/* sample.c */
+int pfc_pprof_read_sample(pfc_pprof_reader_state *r, const uint8_t *data, size_t size);
+
 /* decode.c: submessages, at state->offset. */
 int pfc_pprof_read_type(pfc_pprof_reader_state *r, const uint8_t *data, size_t size, int period);
-int pfc_pprof_read_sample(pfc_pprof_reader_state *r, const uint8_t *data, size_t size);
 int pfc_pprof_read_mapping(pfc_pprof_reader_state *r, const uint8_t *data, size_t size);
 int pfc_pprof_read_location(pfc_pprof_reader_state *r, const uint8_t *data, size_t size);
 int pfc_pprof_read_function(pfc_pprof_reader_state *r, const uint8_t *data, size_t size);
 /* Checks that `index` can be a string index; what and member name it in the message. */
 int pfc_pprof_string_index(pfc_pprof_reader_state *r, int64_t index, const char *what, const char *member,
                            uint32_t *out);
+
+int pfc_pprof_too_many(pfc_pprof_reader_state *r, const char *what);
+/* A hint for messages when the file looks like two profiles in one, else "". */
+const char *pfc_pprof_concatenated(const pfc_pprof_reader_state *r);
 
 /* "location id 77" into out. */
 #define PFC_PPROF_ENTITY 48

@@ -204,15 +204,30 @@ static int large_location(pfc_mem *mem, pfc_pprof_trie *trie, uint64_t id, uint3
     return 0;
 }
 
+/* How many frames from the root on the stack shares with the last one. */
+static size_t shared_frames(const pfc_pprof_trie *trie, const uint64_t *ids, size_t count) {
+    size_t most = trie->path.count < count ? trie->path.count : count;
+    size_t same = 0;
+    while (same < most && ids[count - 1 - same] < PFC_TRIE_LARGE &&
+           trie->nodes.data[trie->path.data[same]].location == ids[count - 1 - same])
+        same++;
+    return same;
+}
+
 int pfc_pprof_trie_stack(pfc_mem *mem, pfc_pprof_trie *trie, const uint64_t *ids, size_t count, uint32_t *stack) {
-    uint32_t node = 0;
-    for (size_t i = count; i-- > 0;) {
+    size_t same = shared_frames(trie, ids, count);
+    uint32_t node = same ? trie->path.data[same - 1] : 0;
+    trie->path.count = same;
+    if (PFC_VEC_RESERVE(mem, &trie->path, count))
+        return mem->failed;
+    for (size_t i = count - same; i-- > 0;) {
         uint32_t location = (uint32_t)ids[i];
         int status = ids[i] < PFC_TRIE_LARGE ? 0 : large_location(mem, trie, ids[i], &location);
         if (!status)
             status = trie_child(mem, trie, node, location, &node);
         if (status)
             return status;
+        trie->path.data[trie->path.count++] = node;
     }
     *stack = node;
     return 0;
@@ -223,10 +238,13 @@ uint64_t pfc_pprof_trie_location(const pfc_pprof_trie *trie, uint32_t node) {
     return location < PFC_TRIE_LARGE ? location : pfc_idset_id(&trie->large, location - PFC_TRIE_LARGE);
 }
 
-void pfc_pprof_trie_seal(pfc_mem *mem, pfc_pprof_trie *trie) { pfc_index_free(mem, &trie->index); }
+void pfc_pprof_trie_seal(pfc_mem *mem, pfc_pprof_trie *trie) {
+    pfc_index_free(mem, &trie->index);
+    PFC_VEC_FREE(mem, &trie->path);
+}
 
 void pfc_pprof_trie_free(pfc_mem *mem, pfc_pprof_trie *trie) {
     PFC_VEC_FREE(mem, &trie->nodes);
-    pfc_index_free(mem, &trie->index);
+    pfc_pprof_trie_seal(mem, trie);
     pfc_idset_free(mem, &trie->large);
 }

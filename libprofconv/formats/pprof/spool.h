@@ -57,6 +57,7 @@ typedef struct pfc_pprof_trie {
     PFC_VEC(profconv_stack) nodes;
     pfc_index index;
     pfc_idset large;
+    PFC_VEC(uint32_t) path; /* nodes of the last stack, root first: the next one often starts alike */
 } pfc_pprof_trie;
 
 int pfc_pprof_trie_init(pfc_mem *mem, pfc_pprof_trie *trie);

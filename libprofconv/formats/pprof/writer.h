@@ -19,6 +19,7 @@ typedef struct pfc_pprof_encoder {
     profconv_error *error;
     int status;
     PFC_VEC(uint8_t) message;
+    size_t begin; /* of the message in there */
     PFC_VEC(uint8_t) pending;
 } pfc_pprof_encoder;
 
@@ -26,7 +27,8 @@ typedef struct pfc_pprof_encoder {
 void pfc_pprof_put(pfc_pprof_encoder *e, unsigned field, uint64_t value);
 /* The same for a repeated field's element, where zero counts. */
 void pfc_pprof_put_element(pfc_pprof_encoder *e, unsigned field, uint64_t value);
-/* A repeated field; packed when that is shorter (more than two elements), as Go's writer does it. */
+/* A repeated field; packed when that is shorter (more than two elements), as Go's writer does it; u32s are packed only when
+ * the field is the first of its message. */
 void pfc_pprof_put_u32s(pfc_pprof_encoder *e, unsigned field, const uint32_t *values, size_t count);
 void pfc_pprof_put_i64s(pfc_pprof_encoder *e, unsigned field, const int64_t *values, size_t count);
 /* A message of small scalars within the message: nothing but pfc_pprof_put calls between the two. */
