@@ -34,8 +34,8 @@ typedef struct profconv_io_options {
 typedef struct profconv_input_callbacks {
     size_t struct_size;
     /** Reads up to `size` > 0 bytes into `buffer`; *got = 0 means the end. Returns 0, or a positive errno value or a
-     *  negative PROFCONV_E_* status; a positive one comes out as PROFCONV_E_CALLBACK with system_errno set, EINTR is tried
-     *  again. Short reads are fine. May be NULL when read_at is there, which is then used for everything. */
+     *  negative PROFCONV_E_* status; a positive one comes out as PROFCONV_E_CALLBACK with system_errno set, EINTR is
+     *  tried again. Short reads are fine. May be NULL when read_at is there, which is then used for everything. */
     int (*read)(void *user, void *buffer, size_t size, size_t *got);
     /** Optional (NULL: forward only): reads at an absolute offset, else as `read`. */
     int (*read_at)(void *user, uint64_t offset, void *buffer, size_t size, size_t *got);
@@ -138,7 +138,8 @@ PROFCONV_API int profconv_output_gzip(profconv_output *output, int level, profco
 PROFCONV_API uint64_t profconv_output_offset(const profconv_output *output);
 /** Name for messages; the path for a path. */
 PROFCONV_API const char *profconv_output_name(const profconv_output *output);
-/** Flushes and commits. Can fail (disk full); then the target is as it was. After this only _bytes and _free are allowed. */
+/** Flushes and commits. Can fail (disk full); then the target is as it was. After this only _bytes and _free are
+ *  allowed. */
 PROFCONV_API int profconv_output_close(profconv_output *output, profconv_error *error);
 /** Memory outputs, after a successful close: the bytes, borrowed until the output is freed. */
 PROFCONV_API int profconv_output_bytes(const profconv_output *output, const uint8_t **data, size_t *size);

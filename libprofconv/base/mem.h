@@ -28,7 +28,8 @@ char *pfc_strdup(pfc_mem *mem, const char *text, size_t size);
 /* Fills error from mem->failed (NOMEM when none) and returns that status. */
 int pfc_mem_error(const pfc_mem *mem, profconv_error *error);
 
-/* Growth for arrays: makes *capacity >= needed elements of `size` bytes; geometric; checked. 0 on success, else a status. */
+/* Growth for arrays: makes *capacity >= needed elements of `size` bytes; geometric; checked. 0 on success, else a
+ * status. */
 int pfc_grow(pfc_mem *mem, void **data, size_t *capacity, size_t needed, size_t size);
 
 /* A typed growable array: PFC_VEC(uint32_t) v = {0}; PFC_VEC_PUSH(mem, &v, x) is 0 or a status. */
