@@ -64,32 +64,47 @@ static size_t runnable(uint32_t present, const profconv_options *settings, const
     return count;
 }
 
+/* The first pass of `order` before `end` that adds a facet: the one that works from the most direct source. */
+static size_t provider(const pfc_pass *const *order, size_t end, uint32_t facets) {
+    size_t i = 0;
+    while (i < end && !(order[i]->adds & facets))
+        i++;
+    return i;
+}
+
+/* Marks what must run so that pass `i` has something to start from, and so on back. */
+static void choose(const pfc_pass *const *order, size_t i, uint32_t present, int required, pfc_plan_step *chosen) {
+    for (;;) {
+        chosen[i].pass = order[i];
+        chosen[i].required |= required;
+        if (order[i]->needs & present)
+            return;
+        i = provider(order, i, order[i]->needs); /* there is one, or the pass would not be in the order */
+    }
+}
+
 void pfc_plan_make(uint32_t present, uint32_t needs, uint32_t improves, const profconv_options *settings,
                    pfc_plan *plan) {
     const pfc_pass *order[PASS_COUNT];
+    pfc_plan_step chosen[PASS_COUNT];
     size_t count = runnable(present, settings, order);
-    pfc_plan_step steps[PASS_COUNT];
-    size_t first = count; /* steps are found from the last to the first */
     memset(plan, 0, sizeof *plan);
-    uint32_t missing = needs & ~present;
-    uint32_t wanted = (needs | improves) & ~present;
-    for (size_t i = count; i-- > 0;) {
-        const pfc_pass *pass = order[i];
-        int always = strcmp(when(settings, pass), "yes") == 0;
-        if (!always && !(pass->adds & wanted))
-            continue;
-        steps[--first].pass = pass;
-        steps[first].required = (pass->adds & missing) != 0;
-        /* What it adds comes from it; what it starts from may have to come from an earlier one. */
-        int starts = (pass->needs & present) != 0;
-        wanted = (wanted & ~pass->adds) | (starts ? 0 : pass->needs);
-        if (steps[first].required && !starts)
-            missing |= pass->needs;
+    memset(chosen, 0, sizeof chosen);
+    for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1) {
+        size_t i = provider(order, count, bit);
+        if (((needs | improves) & ~present & bit) && i < count)
+            choose(order, i, present, (needs & bit) != 0, chosen);
     }
     uint32_t reached = present;
-    for (; first < count; first++) {
-        plan->steps[plan->count++] = steps[first];
-        reached |= steps[first].pass->adds;
+    for (size_t i = 0; i < count; i++) {
+        if (!chosen[i].pass && strcmp(when(settings, order[i]), "yes") == 0)
+            choose(order, i, present, 0, chosen);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!chosen[i].pass)
+            continue;
+        plan->steps[plan->count++] = chosen[i];
+        reached |= chosen[i].pass->adds;
     }
     plan->missing = needs & ~reached;
 }
