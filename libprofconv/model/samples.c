@@ -105,9 +105,8 @@ void profconv_builder_sample(profconv_builder *builder, profconv_id stack, profc
     uint32_t slot = m->verbatim ? 0 : find(builder, stack, label_set, hash);
     if (slot == 0 && (slot = add(builder, stack, label_set, hash)) == 0)
         return;
-    const pfc_values *column = m->values.data + first_type;
     for (uint32_t i = 0; i < count; i++)
-        pfc_builder_add_i64(builder, &column[i].data[slot - 1], values[i]);
+        pfc_builder_add_i64(builder, &m->values.data[first_type + i].data[slot - 1], values[i]);
 }
 
 static int check_type(profconv_builder *b, const profconv_sample_type *row) {
