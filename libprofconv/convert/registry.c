@@ -129,11 +129,12 @@ static int merge_settings(profconv_registry *registry, const profconv_setting *a
 
 /* ---- adding ---- */
 
-static int valid_name(const char *name) {
-    if (!name || !*name || strlen(name) >= sizeof((profconv_error *)0)->format)
+/* A name is a scope of settings, "name.key=value", so it has no '.'; an alias may ("perf.data"). */
+static int valid_word(const char *word, const char *marks) {
+    if (!word || !*word || strlen(word) >= sizeof((profconv_error *)0)->format)
         return 0;
-    for (const char *p = name; *p; p++) {
-        if (!((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '-'))
+    for (const char *p = word; *p; p++) {
+        if (!((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || strchr(marks, *p)))
             return 0;
     }
     return 1;
@@ -142,10 +143,11 @@ static int valid_name(const char *name) {
 /* Whether `word` may name format `name`: well formed, no scope of a pass, and not another format's. */
 static int check_word(const profconv_registry *registry, const char *name, const char *word, const char *kind,
                       profconv_error *error) {
-    if (!valid_name(word))
+    const char *marks = word == name ? "-" : "-_.";
+    if (!valid_word(word, marks))
         return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
-                                  "a %s's name or alias is '%.40s', but 1 to 31 of a-z, 0-9 and '-' are expected", kind,
-                                  word ? word : "");
+                                  "a %s's name or alias is '%.40s', but 1 to 31 of a-z, 0-9 and %s are expected", kind,
+                                  word ? word : "", marks);
     if (pfc_pass_find(word) || strcmp(word, PFC_CONVERT_SCOPE) == 0)
         return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
                                   "%s '%s': the name '%s' is that of a step of conversion", kind, name, word);
