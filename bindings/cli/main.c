@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The profconv command: finds the subcommand and runs it.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static int print_version(void) {
+    printf("profconv %s\n", profconv_version());
+    return cli_flush();
+}
+
+static const cli_command *find_command(const char *name) {
+    for (const cli_command *command = cli_commands; command->name; command++) {
+        if (strcmp(command->name, name) == 0)
+            return command;
+    }
+    return NULL;
+}
+
+static int help(const cli_arguments *arguments) {
+    const char *name = arguments->input_count ? arguments->inputs[0] : NULL;
+    const cli_command *command = name ? find_command(name) : NULL;
+    int status = CLI_OK;
+    if (arguments->input_count > 1)
+        return cli_usage_error("help explains one thing at a time");
+    if (!name && !arguments->list_settings) {
+        cli_help(stdout);
+    } else if (command) {
+        cli_help_command(stdout, command);
+    } else {
+        profconv_registry *registry = cli_registry();
+        if (!registry)
+            return CLI_FAILED;
+        status = cli_help_settings(stdout, registry, name);
+        profconv_registry_free(registry);
+    }
+    return status == CLI_OK ? cli_flush() : status;
+}
+
+static int run(const cli_arguments *arguments) {
+    if (cli_was_given(arguments, "version", NULL))
+        return print_version();
+    if (arguments->help && arguments->command->bit != CLI_HELP) {
+        cli_help_command(stdout, arguments->command);
+        return cli_flush();
+    }
+    switch (arguments->command->bit) {
+    case CLI_CONVERT:
+        return cli_convert(arguments);
+    case CLI_INFO:
+        return cli_info(arguments);
+    case CLI_FORMATS:
+        return cli_formats(arguments);
+    case CLI_DUMP:
+        return cli_dump(arguments);
+    default:
+        return help(arguments);
+    }
+}
+
+int main(int argc, char **argv) {
+    cli_arguments arguments;
+    if (argc < 2) {
+        cli_help(stderr);
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0)
+        return print_version();
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        cli_help(stdout);
+        return cli_flush();
+    }
+    const cli_command *command = find_command(argv[1]);
+    if (!command)
+        return cli_usage_error("%s: there is no such command", argv[1]);
+    int status = cli_parse(argc - 2, argv + 2, command, &arguments);
+    if (status == CLI_OK)
+        status = run(&arguments);
+    cli_arguments_free(&arguments);
+    if (cli_interrupted()) {
+        signal(cli_interrupted(), SIG_DFL);
+        raise(cli_interrupted());
+    }
+    return status;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every option of every command, once. Names follow the habits of perf, pprof and stackcollapse-perf.pl. An option that
+ * is a setting goes to whatever part of the conversion declares it; filters belong to readers, so `--pid 12` selects a
+ * process as in perf, and the first frames of collapsed stacks are asked for with --show-pid and --show-tid.
+ */
+#include <string.h>
+
+#include "cli.h"
+
+#define END {NULL, 0, NULL, NULL, 0, CLI_ID_SETTING, {{CLI_ROLE_NONE, NULL, NULL}}}
+#define READER(key, value) {CLI_ROLE_READER, key, value}
+#define PASS(key, value) {CLI_ROLE_PASS, key, value}
+#define WRITER(key, value) {CLI_ROLE_WRITER, key, value}
+#define NOWHERE {CLI_ROLE_NONE, NULL, NULL}
+#define ONE(a) CLI_ID_SETTING, {a, NOWHERE, NOWHERE}
+#define TWO(a, b) CLI_ID_SETTING, {a, b, NOWHERE}
+#define OWN(id) id, {NOWHERE, NOWHERE, NOWHERE}
+
+static const cli_option files[] = {
+    {"from", 'f', "FORMAT", "format of the inputs; default: by content", CLI_READING, OWN(CLI_ID_FROM)},
+    {"to", 't', "FORMAT", "format to write; default: by the suffix of the output", CLI_CONVERT, OWN(CLI_ID_TO)},
+    {"output", 'o', "FILE", "output; - is stdout, the default", CLI_CONVERT | CLI_DUMP, OWN(CLI_ID_OUTPUT)},
+    {"input", 'i', "FILE", "input, as if it stood without -i; - is stdin", CLI_READING, OWN(CLI_ID_INPUT)},
+    END,
+};
+
+static const cli_option selection[] = {
+    {"event", 'e', "NAME", "read or write only this event; may be given several times", CLI_READING,
+     TWO(READER("event", NULL), WRITER("event", NULL))},
+    {"event-filter", 0, "NAME", NULL, CLI_READING, TWO(READER("event", NULL), WRITER("event", NULL))},
+    {"pid", 0, "LIST", "only samples of these processes", CLI_READING, ONE(READER("pid", NULL))},
+    {"tid", 0, "LIST", "only samples of these threads", CLI_READING, ONE(READER("tid", NULL))},
+    {"comm", 0, "NAME", "only samples of threads with this name", CLI_READING, ONE(READER("comm", NULL))},
+    {"cpu", 'C', "LIST", "only samples of these CPUs", CLI_READING, ONE(READER("cpu", NULL))},
+    {"time", 0, "START,STOP", "only samples of this time", CLI_READING, ONE(READER("time", NULL))},
+    {"max-stack", 0, "N", "keep at most N frames, from the leaf on", CLI_READING, ONE(READER("max-stack", NULL))},
+    {"labels", 0, "LIST", "labels that samples get: thread,comm,pid,tid,cpu,...", CLI_READING,
+     TWO(READER("labels", NULL), WRITER("labels", NULL))},
+    END,
+};
+
+static const cli_option symbols[] = {
+    {"binary", 0, "FILE", "code and debug information of a recorded program; may be given several times", CLI_CONVERT,
+     ONE(PASS("binary", NULL))},
+    {"symfs", 0, "DIR", "directory that recorded paths are relative to", CLI_CONVERT, ONE(PASS("symfs", NULL))},
+    {"debug-dir", 0, "DIR", "directory of debug files; may be given several times", CLI_CONVERT,
+     ONE(PASS("debug-dir", NULL))},
+    {"buildid-dir", 0, "DIR", "perf's cache of files by build-id; default: ~/.debug", CLI_CONVERT,
+     ONE(PASS("buildid-dir", NULL))},
+    {"vmlinux", 'k', "FILE", "the kernel's image with symbols", CLI_CONVERT, ONE(PASS("vmlinux", NULL))},
+    {"kallsyms", 0, "FILE", "copy of /proc/kallsyms of the recorded machine", CLI_CONVERT, ONE(PASS("kallsyms", NULL))},
+    {"perf-map-dir", 0, "DIR", "directory of perf-PID.map files; default: /tmp", CLI_CONVERT,
+     ONE(PASS("perf-map-dir", NULL))},
+    {"demangle", 0, "HOW", "C++ and Rust names: full, simple or none", CLI_CONVERT, ONE(PASS("demangle", NULL))},
+    {"no-demangle", 0, NULL, NULL, CLI_CONVERT, ONE(PASS("demangle", "none"))},
+    {"symbolize", 0, "WHEN", "name the code: auto, yes or no", CLI_CONVERT, ONE(PASS("symbolize", NULL))},
+    {"inline", 0, NULL, "show inlined functions as frames (the default); opposite: --no-inline", CLI_CONVERT,
+     TWO(PASS("inline", "yes"), WRITER("inline", "yes"))},
+    {"no-inline", 0, NULL, NULL, CLI_CONVERT, TWO(PASS("inline", "no"), WRITER("inline", "no"))},
+    {"noinlines", 0, NULL, NULL, CLI_CONVERT, TWO(PASS("inline", "no"), WRITER("inline", "no"))},
+    END,
+};
+
+static const cli_option stacks[] = {
+    {"weight", 0, "NAME", "number of a line: auto, samples, period, or a sample type's name", CLI_CONVERT,
+     ONE(WRITER("weight", NULL))},
+    {"samples", 0, NULL, "the same as --weight=samples", CLI_CONVERT, ONE(WRITER("weight", "samples"))},
+    {"show-pid", 0, NULL, "first frame comm-PID", CLI_CONVERT, ONE(WRITER("pid", "yes"))},
+    {"show-tid", 0, NULL, "first frame comm-PID/TID", CLI_CONVERT, ONE(WRITER("tid", "yes"))},
+    {"no-comm", 0, NULL, "no first frame with the thread's name", CLI_CONVERT, ONE(WRITER("root", "none"))},
+    {"annotate", 0, "LIST", "mark frames: k (kernel), j (JIT), i (inlined), or all", CLI_CONVERT,
+     ONE(WRITER("annotate", NULL))},
+    {"kernel", 0, NULL, "the same as --annotate=k", CLI_CONVERT, ONE(WRITER("annotate", "k"))},
+    {"jit", 0, NULL, "the same as --annotate=j", CLI_CONVERT, ONE(WRITER("annotate", "j"))},
+    {"all", 0, NULL, "the same as --annotate=k,j", CLI_CONVERT, ONE(WRITER("annotate", "k,j"))},
+    {"addrs", 0, NULL, "show the address of frames without a name", CLI_CONVERT, ONE(WRITER("addrs", "yes"))},
+    {"srcline", 0, NULL, "append :file:line to frames", CLI_CONVERT, ONE(WRITER("srcline", "yes"))},
+    {"tidy", 0, "HOW", "cut names: none, args, templates; default: args in native code", CLI_CONVERT,
+     ONE(WRITER("tidy", NULL))},
+    {"strip-suffixes", 0, NULL, "cut .constprop.0, .cold, @plt and the like", CLI_CONVERT,
+     ONE(WRITER("strip-suffixes", "yes"))},
+    END,
+};
+
+static const cli_option general[] = {
+    {"set", 's', "SCOPE.KEY=VALUE", "any setting of a format or pass; see --list-settings", CLI_READING,
+     OWN(CLI_ID_SET)},
+    {"list-settings", 0, NULL, "print the settings of all formats and passes", CLI_CONVERT | CLI_FORMATS | CLI_HELP,
+     OWN(CLI_ID_LIST_SETTINGS)},
+    {"max-memory", 0, "SIZE", "give up above this much memory for a profile: 500M, 2G", CLI_READING, OWN(CLI_ID_MEMORY)},
+    {"quiet", 'q', NULL, "no warnings, no progress", CLI_READING, OWN(CLI_ID_QUIET)},
+    {"verbose", 'v', NULL, "every detail of what was lost and found", CLI_READING, OWN(CLI_ID_VERBOSE)},
+    {"help", 'h', NULL, "this text", CLI_ANY, OWN(CLI_ID_HELP)},
+    {"version", 0, NULL, "print the version", CLI_ANY, OWN(CLI_ID_VERSION)},
+    END,
+};
+
+const cli_group cli_groups[] = {
+    {"Files", files},
+    {"Selection", selection},
+    {"Symbols", symbols},
+    {"Collapsed stacks", stacks},
+    {"General", general},
+    {NULL, NULL},
+};
+
+const cli_command cli_commands[] = {
+    {"convert", CLI_CONVERT, "[-f FORMAT] [-t FORMAT] [-o OUTPUT] [options] INPUT...",
+     "convert a profile; several inputs are merged"},
+    {"info", CLI_INFO, "[-f FORMAT] [options] INPUT...", "print what a profile holds"},
+    {"formats", CLI_FORMATS, "[--list-settings]", "list the formats, and what each can hold"},
+    {"dump", CLI_DUMP, "[-f FORMAT] [-o OUTPUT] [options] INPUT", "write every table of a profile as text"},
+    {"help", CLI_HELP, "[COMMAND | FORMAT | PASS]", "explain a command, or the settings of a format or pass"},
+    {NULL, 0, NULL, NULL},
+};
+
+const cli_option *cli_find_long(const char *name, size_t size) {
+    for (const cli_group *group = cli_groups; group->title; group++) {
+        for (const cli_option *option = group->options; option->name; option++) {
+            if (strlen(option->name) == size && memcmp(option->name, name, size) == 0)
+                return option;
+        }
+    }
+    return NULL;
+}
+
+const cli_option *cli_find_letter(char letter) {
+    for (const cli_group *group = cli_groups; group->title; group++) {
+        for (const cli_option *option = group->options; option->name; option++) {
+            if (option->letter == letter)
+                return option;
+        }
+    }
+    return NULL;
+}

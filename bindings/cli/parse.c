@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The command line by the table of options: --name, --name=value, --name value, -x, -xvalue, -x value, -qv, and --
+ * before operands that start with '-'. Options and operands may be mixed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* "500M", "2G", "1000000". 0: not a size. */
+static uint64_t parse_size(const char *text) {
+    static const char units[] = "KMGT";
+    char *end;
+    if (*text < '0' || *text > '9')
+        return 0;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (errno != 0)
+        return 0;
+    if (*end) {
+        const char *unit = strchr(units, *end & ~0x20);
+        if (!unit)
+            return 0;
+        end++;
+        end += *end == 'i' && end[1] == 'B' ? 2 : *end == 'B' ? 1 : 0;
+        for (const char *u = units; u <= unit; u++) {
+            if (value > UINT64_MAX / 1024)
+                return 0;
+            value *= 1024;
+        }
+    }
+    return *end ? 0 : value;
+}
+
+static int act(cli_arguments *out, const cli_option *option, const char *argument) {
+    switch (option->id) {
+    case CLI_ID_FROM:
+        out->from = argument;
+        break;
+    case CLI_ID_TO:
+        out->to = argument;
+        break;
+    case CLI_ID_OUTPUT:
+        out->output = argument;
+        break;
+    case CLI_ID_INPUT:
+        out->inputs[out->input_count++] = argument;
+        break;
+    case CLI_ID_MEMORY:
+        out->max_memory = parse_size(argument);
+        if (out->max_memory == 0)
+            return cli_usage_error("--max-memory %s: a size such as 500M or 2G expected", argument);
+        break;
+    case CLI_ID_LIST_SETTINGS:
+        out->list_settings = 1;
+        break;
+    case CLI_ID_QUIET:
+        out->quiet = 1;
+        break;
+    case CLI_ID_VERBOSE:
+        out->verbose = 1;
+        break;
+    case CLI_ID_HELP:
+        out->help = 1;
+        break;
+    default: /* settings are applied when the formats are known */
+        break;
+    }
+    cli_given given = {option, argument};
+    out->given[out->given_count++] = given;
+    return CLI_OK;
+}
+
+static int wrong_command(const cli_command *command, const char *text) {
+    return cli_usage_error("%s: not an option of profconv %s", text, command->name);
+}
+
+/* Returns how many further arguments were used, or -1 after a message. */
+static int parse_long(cli_arguments *out, const char *text, const char *next) {
+    const char *name = text + 2;
+    size_t size = strcspn(name, "=");
+    const char *value = name[size] ? name + size + 1 : NULL;
+    const cli_option *option = cli_find_long(name, size);
+    int used = 0;
+    if (!option) {
+        cli_usage_error("%.*s: there is no such option", (int)(size + 2), text);
+        return -1;
+    }
+    if (!(option->commands & out->command->bit)) {
+        wrong_command(out->command, text);
+        return -1;
+    }
+    if (!option->argument && value) {
+        cli_usage_error("--%s takes no value", option->name);
+        return -1;
+    }
+    if (option->argument && !value) {
+        if (!next) {
+            cli_usage_error("--%s: %s is missing", option->name, option->argument);
+            return -1;
+        }
+        value = next;
+        used = 1;
+    }
+    return act(out, option, value) == CLI_OK ? used : -1;
+}
+
+static int parse_letters(cli_arguments *out, const char *text, const char *next) {
+    for (const char *p = text + 1; *p; p++) {
+        const cli_option *option = cli_find_letter(*p);
+        if (!option) {
+            cli_usage_error("-%c: there is no such option", *p);
+            return -1;
+        }
+        if (!(option->commands & out->command->bit)) {
+            char letter[3] = {'-', *p, '\0'};
+            wrong_command(out->command, letter);
+            return -1;
+        }
+        if (!option->argument) {
+            if (act(out, option, NULL) != CLI_OK)
+                return -1;
+            continue;
+        }
+        if (p[1])
+            return act(out, option, p + 1) == CLI_OK ? 0 : -1;
+        if (!next) {
+            cli_usage_error("-%c: %s is missing", *p, option->argument);
+            return -1;
+        }
+        return act(out, option, next) == CLI_OK ? 1 : -1;
+    }
+    return 0;
+}
+
+int cli_parse(int argc, char **argv, const cli_command *command, cli_arguments *out) {
+    memset(out, 0, sizeof *out);
+    out->command = command;
+    size_t most = 1; /* a bundle of letters holds several options */
+    for (int i = 0; i < argc; i++)
+        most += strlen(argv[i]) + 1;
+    out->given = (cli_given *)calloc(most, sizeof *out->given);
+    out->inputs = (const char **)calloc((size_t)argc + most, sizeof *out->inputs);
+    if (!out->given || !out->inputs) {
+        cli_error("out of memory");
+        return CLI_FAILED;
+    }
+    int operands = 0; /* after -- */
+    for (int i = 0; i < argc; i++) {
+        const char *text = argv[i];
+        int used = 0;
+        if (operands || text[0] != '-' || text[1] == '\0')
+            out->inputs[out->input_count++] = text;
+        else if (strcmp(text, "--") == 0)
+            operands = 1;
+        else if (text[1] == '-')
+            used = parse_long(out, text, argv[i + 1]);
+        else
+            used = parse_letters(out, text, argv[i + 1]);
+        if (used < 0)
+            return CLI_USAGE;
+        i += used;
+    }
+    return CLI_OK;
+}
+
+void cli_arguments_free(cli_arguments *arguments) {
+    free(arguments->given);
+    free(arguments->inputs);
+}
+
+int cli_was_given(const cli_arguments *arguments, const char *name, const char **argument) {
+    int found = 0;
+    for (size_t i = 0; i < arguments->given_count; i++) {
+        if (strcmp(arguments->given[i].option->name, name) == 0) {
+            found = 1;
+            if (argument)
+                *argument = arguments->given[i].argument;
+        }
+    }
+    return found;
+}

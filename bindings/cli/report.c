@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the command says: errors, warnings, losses, and text from profiles, which may hold anything.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "cli.h"
+
+void cli_error(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fputs("profconv: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+int cli_usage_error(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fputs("profconv: ", stderr);
+    vfprintf(stderr, format, args);
+    fputs("\nTry 'profconv --help'.\n", stderr);
+    va_end(args);
+    return CLI_USAGE;
+}
+
+static profconv_string make_string(const char *text) {
+    profconv_string s = {text, strlen(text)};
+    return s;
+}
+
+int cli_fail(const char *name, const profconv_error *error) {
+    fputs("profconv: ", stderr);
+    if (name && !strstr(error->message, name))
+        fprintf(stderr, "%s: ", name);
+    cli_print_text(stderr, make_string(error->message));
+    fputc('\n', stderr);
+    return error->status == PROFCONV_E_INVALID ? CLI_USAGE : CLI_FAILED;
+}
+
+static void print_note(const char *kind, const profconv_note *note) {
+    char number[32];
+    fprintf(stderr, "profconv: %s: ", kind);
+    cli_print_text(stderr, make_string(note->message));
+    if (note->count > 1)
+        fprintf(stderr, " (%s times", cli_number(number, note->count > INT64_MAX ? INT64_MAX : (int64_t)note->count));
+    if (note->weight != 0)
+        fprintf(stderr, "%sweight %s", note->count > 1 ? ", " : " (", cli_number(number, note->weight));
+    fputs(note->count > 1 || note->weight != 0 ? ")\n" : "\n", stderr);
+}
+
+/* "lost: labels, lines (details: -v)". */
+static void print_losses(const profconv_report *report) {
+    int any = 0;
+    for (size_t i = 0; i < profconv_report_count(report); i++) {
+        profconv_note note;
+        if (profconv_report_get(report, i, &note) || note.kind != PROFCONV_NOTE_LOST)
+            continue;
+        const char *what = strncmp(note.cause, "facet-", 6) == 0 ? note.cause + 6 : note.cause;
+        fprintf(stderr, "%s%s", any ? ", " : "profconv: not kept: ", what);
+        any = 1;
+    }
+    if (any)
+        fputs(" (-v for details)\n", stderr);
+}
+
+void cli_report(const cli_arguments *arguments, const profconv_report *report) {
+    static const char *const kinds[] = {"", "note", "warning", "dropped", "not kept"};
+    if (arguments->quiet)
+        return;
+    for (size_t i = 0; i < profconv_report_count(report); i++) {
+        profconv_note note;
+        if (profconv_report_get(report, i, &note))
+            continue;
+        int always = note.kind == PROFCONV_NOTE_WARNING || note.kind == PROFCONV_NOTE_DROPPED;
+        if (always || arguments->verbose)
+            print_note(note.kind <= PROFCONV_NOTE_LOST ? kinds[note.kind] : "note", &note);
+    }
+    if (!arguments->verbose)
+        print_losses(report);
+    if (profconv_report_overflow(report) > 0)
+        cli_error("warning: %" PRIu64 " notes were lost for want of memory", profconv_report_overflow(report));
+}
+
+const char *cli_number(char out[32], int64_t value) {
+    char digits[24];
+    size_t at = 0;
+    uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, magnitude);
+    if (value < 0)
+        out[at++] = '-';
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            out[at++] = ',';
+        out[at++] = digits[i];
+    }
+    out[at] = '\0';
+    return out;
+}
+
+void cli_print_text(FILE *file, profconv_string text) {
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (c < 0x20 || c == 0x7f)
+            fprintf(file, "\\x%02x", c);
+        else
+            fputc(c, file);
+    }
+}
+
+int cli_flush(void) {
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return CLI_OK;
+    cli_error("<stdout>: %s", strerror(errno));
+    return CLI_FAILED;
+}
