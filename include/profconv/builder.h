@@ -126,7 +126,7 @@ PROFCONV_API int profconv_builder_freeze(profconv_builder *builder, profconv_pro
 
 /**
  * The way back: takes `*profile` over without copying its tables (it becomes NULL) and returns a builder that goes on from
- * there. On failure the profile is left as it was. Verbatim profiles stay verbatim.
+ * there. On failure the profile is left as it was. The rows of verbatim profiles stay as they are; what is added is interned.
  */
 PROFCONV_API int profconv_builder_thaw(profconv_builder **out, profconv_profile **profile, profconv_error *error);
 

@@ -332,7 +332,8 @@ typedef struct profconv_column {
 /**
  * The column `name` of `table`: the member's name as in the row structs above ("address", "mapping", …); for
  * PROFCONV_TABLE_SAMPLE "stack", "label_set" and "value" with `index` the sample type; for
- * PROFCONV_TABLE_LABEL_SET also "items" (the list of label ids). `index` is 0 elsewhere.
+ * PROFCONV_TABLE_LABEL_SET also "items" (the list of label ids); STRING has "size", SYMBOL "name", COMMENT "text",
+ * ATTRIBUTE "key" and "value". `index` is 0 elsewhere.
  * PROFCONV_E_NOT_FOUND when there is no such column.
  */
 PROFCONV_API int profconv_profile_column(const profconv_profile *profile, profconv_table table, const char *name,

@@ -33,6 +33,9 @@ int pfc_builder_fail_id(profconv_builder *builder, const char *what, profconv_id
 int pfc_builder_index(profconv_builder *builder, pfc_index *index, uint64_t hash, uint32_t slot, pfc_rehash rehash);
 /* Fills an index with the slots first .. end - 1. */
 int pfc_builder_fill(profconv_builder *builder, pfc_index *index, uint32_t first, size_t end, pfc_rehash rehash);
+/* The same for tables that may hold equal rows, any number of them: only the first of each goes in, or the run of equal
+ * hashes would be walked for each. A 64-bit collision costs a second copy of a row that is added later, no more. */
+int pfc_builder_fill_first(profconv_builder *builder, pfc_index *index, uint32_t first, size_t end, pfc_rehash rehash);
 
 /* A thawed builder has rows and no indexes. An index without entries finds nothing, so this is only asked after a miss.
  */

@@ -60,6 +60,25 @@ int pfc_builder_index(profconv_builder *builder, pfc_index *index, uint64_t hash
     return pfc_index_insert(&m->mem, index, hash, slot, rehash, m) ? pfc_builder_fail_memory(builder) : PROFCONV_OK;
 }
 
+/* Nonzero when a row with this hash is there. */
+static int has_hash(const profconv_builder *b, const pfc_index *index, uint64_t hash, pfc_rehash rehash) {
+    pfc_probe probe = pfc_index_start(index, hash);
+    uint32_t slot;
+    while ((slot = pfc_index_next(index, &probe)) != 0)
+        if (rehash(&b->model, slot) == hash)
+            return 1;
+    return 0;
+}
+
+int pfc_builder_fill_first(profconv_builder *builder, pfc_index *index, uint32_t first, size_t end, pfc_rehash rehash) {
+    for (size_t slot = first; slot < end; slot++) {
+        uint64_t hash = rehash(&builder->model, (uint32_t)slot);
+        if (!has_hash(builder, index, hash, rehash) && pfc_builder_index(builder, index, hash, (uint32_t)slot, rehash))
+            return builder->error.status;
+    }
+    return PROFCONV_OK;
+}
+
 int pfc_builder_fill(profconv_builder *builder, pfc_index *index, uint32_t first, size_t end, pfc_rehash rehash) {
     for (size_t slot = first; slot < end; slot++)
         if (pfc_builder_index(builder, index, rehash(&builder->model, (uint32_t)slot), (uint32_t)slot, rehash))
@@ -181,6 +200,7 @@ int profconv_builder_verbatim(profconv_builder *builder) {
     if (m->functions.count > 1 || m->mappings.count > 1 || m->locations.count > 1 || m->sample_stacks.count > 0)
         return PROFCONV_E_INVALID;
     builder->model.verbatim = 1;
+    builder->append = 1;
     return PROFCONV_OK;
 }
 

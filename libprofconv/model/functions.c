@@ -39,10 +39,10 @@ profconv_id profconv_builder_function(profconv_builder *builder, const profconv_
     if (pfc_stopped(builder))
         return 0;
     uint64_t hash = hash_row(row);
-    if (!m->verbatim) {
+    if (!builder->append) {
         profconv_id known = find(builder, row, hash);
         if (!known && pfc_index_pending(&builder->index.functions, 1, m->functions.count)) {
-            if (pfc_builder_fill(builder, &builder->index.functions, 1, m->functions.count, rehash))
+            if (pfc_builder_fill_first(builder, &builder->index.functions, 1, m->functions.count, rehash))
                 return 0;
             known = find(builder, row, hash);
         }
@@ -54,7 +54,7 @@ profconv_id profconv_builder_function(profconv_builder *builder, const profconv_
     profconv_id id = (profconv_id)m->functions.count;
     m->functions.data[id] = *row;
     m->functions.data[id].reserved = 0;
-    if (!m->verbatim && pfc_builder_index(builder, &builder->index.functions, hash, id, rehash))
+    if (!builder->append && pfc_builder_index(builder, &builder->index.functions, hash, id, rehash))
         return 0;
     m->functions.count++;
     return id;

@@ -69,8 +69,8 @@ static int reserve_lines(profconv_builder *b, const profconv_line **lines, uint3
 PFC_COLD static profconv_id add(profconv_builder *b, const profconv_location *key, const profconv_line *lines,
                                 uint64_t hash) {
     pfc_model *m = &b->model;
-    if (!m->verbatim && pfc_index_pending(&b->index.locations, 1, m->locations.count)) {
-        if (pfc_builder_fill(b, &b->index.locations, 1, m->locations.count, rehash))
+    if (!b->append && pfc_index_pending(&b->index.locations, 1, m->locations.count)) {
+        if (pfc_builder_fill_first(b, &b->index.locations, 1, m->locations.count, rehash))
             return 0;
         profconv_id known = find(b, key, lines, hash);
         if (known)
@@ -89,7 +89,7 @@ PFC_COLD static profconv_id add(profconv_builder *b, const profconv_location *ke
     row->first_line = key->line_count ? (profconv_id)m->lines.count : 0;
     if (key->line_count)
         memcpy(m->lines.data + m->lines.count, lines, key->line_count * sizeof *lines);
-    if (!m->verbatim && pfc_builder_index(b, &b->index.locations, hash, id, rehash))
+    if (!b->append && pfc_builder_index(b, &b->index.locations, hash, id, rehash))
         return 0;
     m->lines.count += key->line_count;
     m->locations.count++;
@@ -102,7 +102,7 @@ profconv_id profconv_builder_address_location(profconv_builder *builder, profcon
         return 0;
     profconv_location key = {address, mapping, 0, 0, flags};
     uint64_t hash = hash_address(mapping, address, flags);
-    profconv_id id = builder->model.verbatim ? 0 : find(builder, &key, NULL, hash);
+    profconv_id id = builder->append ? 0 : find(builder, &key, NULL, hash);
     return id ? id : add(builder, &key, NULL, hash);
 }
 
@@ -112,14 +112,14 @@ profconv_id profconv_builder_location(profconv_builder *builder, const profconv_
         return 0;
     profconv_location key = {row->address, row->mapping, 0, line_count, row->flags};
     uint64_t hash = hash_lines(hash_address(key.mapping, key.address, key.flags), lines, line_count);
-    profconv_id id = builder->model.verbatim ? 0 : find(builder, &key, lines, hash);
+    profconv_id id = builder->append ? 0 : find(builder, &key, lines, hash);
     return id ? id : add(builder, &key, lines, hash);
 }
 
 /* Lets an index that is in use find the location under its new lines; the old entry finds nothing any more. */
 static void index_again(profconv_builder *b, profconv_id id) {
     pfc_index *index = &b->index.locations;
-    if (index->count == 0 || b->model.verbatim)
+    if (index->count == 0 || b->append)
         return;
     uint64_t hash = rehash(&b->model, id);
     pfc_probe probe = pfc_index_start(index, hash);

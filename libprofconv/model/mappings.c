@@ -45,10 +45,10 @@ profconv_id profconv_builder_mapping(profconv_builder *builder, const profconv_m
     if (pfc_stopped(builder))
         return 0;
     uint64_t hash = hash_row(row);
-    if (!m->verbatim) {
+    if (!builder->append) {
         profconv_id known = find(builder, row, hash);
         if (!known && pfc_index_pending(&builder->index.mappings, 1, m->mappings.count)) {
-            if (pfc_builder_fill(builder, &builder->index.mappings, 1, m->mappings.count, rehash))
+            if (pfc_builder_fill_first(builder, &builder->index.mappings, 1, m->mappings.count, rehash))
                 return 0;
             known = find(builder, row, hash);
         }
@@ -59,7 +59,7 @@ profconv_id profconv_builder_mapping(profconv_builder *builder, const profconv_m
         return 0;
     profconv_id id = (profconv_id)m->mappings.count;
     m->mappings.data[id] = *row;
-    if (!m->verbatim && pfc_builder_index(builder, &builder->index.mappings, hash, id, rehash))
+    if (!builder->append && pfc_builder_index(builder, &builder->index.mappings, hash, id, rehash))
         return 0;
     m->mappings.count++;
     return id;

@@ -30,11 +30,11 @@ typedef struct pfc_values {
 } pfc_values;
 
 typedef struct pfc_model {
-    pfc_mem mem;            /* owns everything below, the report included */
+    pfc_mem mem;            /* owns everything below but the report, which uses the same allocator outside the budget */
     profconv_limits limits; /* defaults filled in */
     profconv_report *report;
     profconv_info info;
-    int verbatim;
+    int verbatim;           /* rows are as their source had them */
 
     PFC_VEC(char) bytes;    /* of all strings */
     PFC_VEC(pfc_string_row) strings;
@@ -76,6 +76,7 @@ struct profconv_builder {
     pfc_model model;
     pfc_builder_indexes index; /* each built on first use, so a thawed builder pays only for what it touches */
     profconv_error error;      /* sticky; status 0 = none */
+    int append; /* verbatim, and not thawed: rows are kept without looking for equal ones */
     uint64_t saturated;
     uint64_t truncated;
     int frozen;

@@ -61,8 +61,8 @@ PFC_COLD static int grow(profconv_builder *b) {
 /* Appends a row of zeros; returns its slot, or 0. */
 PFC_COLD static uint32_t add(profconv_builder *b, profconv_id stack, profconv_id label_set, uint64_t hash) {
     pfc_model *m = &b->model;
-    if (!m->verbatim && pfc_index_pending(&b->index.samples, 0, m->sample_stacks.count)) {
-        if (pfc_builder_fill(b, &b->index.samples, 1, m->sample_stacks.count + 1, rehash))
+    if (!b->append && pfc_index_pending(&b->index.samples, 0, m->sample_stacks.count)) {
+        if (pfc_builder_fill_first(b, &b->index.samples, 1, m->sample_stacks.count + 1, rehash))
             return 0;
         uint32_t known = find(b, stack, label_set, hash);
         if (known)
@@ -84,7 +84,7 @@ PFC_COLD static uint32_t add(profconv_builder *b, profconv_id stack, profconv_id
     for (size_t i = 0; i < m->values.count; i++)
         m->values.data[i].data[row] = 0;
     uint32_t slot = (uint32_t)row + 1;
-    if (!m->verbatim && pfc_builder_index(b, &b->index.samples, hash, slot, rehash))
+    if (!b->append && pfc_builder_index(b, &b->index.samples, hash, slot, rehash))
         return 0;
     m->sample_stacks.count++;
     m->sample_label_sets.count++;
@@ -102,7 +102,7 @@ void profconv_builder_sample(profconv_builder *builder, profconv_id stack, profc
         return;
     }
     uint64_t hash = hash_key(stack, label_set);
-    uint32_t slot = m->verbatim ? 0 : find(builder, stack, label_set, hash);
+    uint32_t slot = builder->append ? 0 : find(builder, stack, label_set, hash);
     if (slot == 0 && (slot = add(builder, stack, label_set, hash)) == 0)
         return;
     for (uint32_t i = 0; i < count; i++)

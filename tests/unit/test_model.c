@@ -7,6 +7,7 @@
 #include "libprofconv/model/model.h"
 
 #include <stdio.h>
+#include <time.h>
 
 static const char *note_cause(const profconv_report *report, size_t index, uint64_t *count) {
     profconv_note note;
@@ -330,9 +331,44 @@ static void verbatim_keeps_rows(void **state) {
     profconv_profile *p = freeze(b);
     assert_int_equal(profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE), 3);
     assert_int_equal(profconv_builder_thaw(&b, &p, NULL), PROFCONV_OK);
-    assert_int_equal(profconv_builder_function(b, &f), 4); /* stays verbatim */
     assert_int_equal(profconv_builder_verbatim(b), PROFCONV_E_INVALID);
-    profconv_builder_free(b);
+    /* What is there stays as it is; what is added is looked for, so that passes do not fill tables with copies. */
+    profconv_id known = profconv_builder_function(b, &f);
+    assert_true(known >= 1 && known <= 3);
+    f.start_line = 5;
+    assert_int_equal(profconv_builder_function(b, &f), 4);
+    assert_int_equal(profconv_builder_function(b, &f), 4);
+    known = profconv_builder_address_location(b, 1, 0x10, 0);
+    assert_true(known >= 1 && known <= 3);
+    profconv_builder_sample(b, 1, 0, 0, &one, 1);
+    p = freeze(b);
+    assert_int_equal(profconv_profile_verbatim(p), 1);
+    assert_int_equal(profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE), 3);
+    assert_int_equal(profconv_profile_total(p, 0), 4);
+    profconv_profile_free(p);
+}
+
+/* A hundred thousand equal rows must not cost a walk over all of them for each. */
+static void equal_rows_do_not_make_runs(void **state) {
+    (void)state;
+    profconv_builder *b = new_builder();
+    assert_int_equal(profconv_builder_verbatim(b), PROFCONV_OK);
+    profconv_function f = {0, S(b, "f"), 0, 0, 0};
+    for (int i = 0; i < 200000; i++) {
+        profconv_builder_function(b, &f);
+        profconv_builder_address_location(b, 0, 7, 0);
+        profconv_builder_sample(b, 0, 0, 0, NULL, 0);
+    }
+    profconv_profile *p = freeze(b);
+    clock_t start = clock();
+    assert_int_equal(profconv_builder_thaw(&b, &p, NULL), PROFCONV_OK);
+    assert_int_equal(profconv_builder_function(b, &f), 1);
+    assert_int_equal(profconv_builder_address_location(b, 0, 7, 0), 1);
+    profconv_builder_sample(b, 0, 0, 0, NULL, 0);
+    p = freeze(b);
+    assert_int_equal(profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE), 200000);
+    assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 5); /* milliseconds; a minute and more with runs */
+    profconv_profile_free(p);
 }
 
 static void deep_stacks_are_cut(void **state) {
@@ -583,6 +619,7 @@ int main(void) {
         cmocka_unit_test(branches_and_sources_add_up),
         cmocka_unit_test(facets_follow_the_content),
         cmocka_unit_test(verbatim_keeps_rows),
+        cmocka_unit_test(equal_rows_do_not_make_runs),
         cmocka_unit_test(deep_stacks_are_cut),
         cmocka_unit_test(limits_name_themselves),
         cmocka_unit_test(tables_end_at_32_bits),
