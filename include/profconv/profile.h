@@ -270,6 +270,8 @@ PROFCONV_API uint32_t profconv_profile_facets(const profconv_profile *profile);
 /** Nonzero when function, mapping, location and sample rows are those of a source whose order and duplicates were kept
  *  (profconv_builder_verbatim): rows that nothing refers to belong to it too. */
 PROFCONV_API int profconv_profile_verbatim(const profconv_profile *profile);
+/** The allocator that made the profile, for what a writer holds beside it; never NULL. Borrowed from the profile. */
+PROFCONV_API const profconv_allocator *profconv_profile_allocator(const profconv_profile *profile);
 PROFCONV_API profconv_string profconv_profile_string(const profconv_profile *profile, profconv_id id);
 PROFCONV_API const profconv_function *profconv_profile_function(const profconv_profile *profile, profconv_id id);
 PROFCONV_API const profconv_mapping *profconv_profile_mapping(const profconv_profile *profile, profconv_id id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two facts about how a profile is made that authors of formats need and that belong to no table.
+ * Facts about how a profile is made that authors of formats need and that belong to no table.
  */
 #include "libprofconv/model/model.h"
 
@@ -9,3 +9,7 @@ const profconv_allocator *profconv_builder_allocator(const profconv_builder *bui
 }
 
 int profconv_profile_verbatim(const profconv_profile *profile) { return profile->model.verbatim; }
+
+const profconv_allocator *profconv_profile_allocator(const profconv_profile *profile) {
+    return &profile->model.mem.allocator;
+}
