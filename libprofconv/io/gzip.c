@@ -57,6 +57,12 @@ static int gzip_error(const gzip_source *s, int result, profconv_error *error) {
                               s->z.msg ? s->z.msg : "no details");
 }
 
+static int ends_early(const gzip_source *s, profconv_error *error) {
+    return profconv_error_set(error, PROFCONV_E_FORMAT, s->produced, 0,
+                              "%s: offset %llu: gzip stream ends early, after %llu compressed bytes", s->base.name,
+                              (unsigned long long)s->produced, (unsigned long long)s->inner_at);
+}
+
 /* What is allowed: the rest up to max_inflated, or an error when more would come. */
 static int check_limits(const gzip_source *s, profconv_error *error) {
     if (s->produced > s->max_inflated)
@@ -106,17 +112,16 @@ static int gzip_read(pfc_source *source, uint64_t at, void *buffer, size_t size,
         }
         if ((status = refill(s, 1, error)) != 0)
             return status;
-        if (s->z.avail_in == 0)
-            return profconv_error_set(error, PROFCONV_E_FORMAT, s->produced, 0,
-                                      "%s: offset %llu: gzip stream ends early, after %llu compressed bytes",
-                                      source->name, (unsigned long long)s->produced, (unsigned long long)s->inner_at);
         s->z.next_out = (unsigned char *)buffer;
         s->z.avail_out = (uInt)size;
+        /* Also without input: a match that was longer than the last buffer goes on from inside zlib. */
         int result = inflate(&s->z, Z_NO_FLUSH);
         *got = size - s->z.avail_out;
         s->produced += *got;
         if (result == Z_STREAM_END)
             s->between = 1;
+        else if (*got == 0 && s->z.avail_in == 0 && s->inner_ended && (result == Z_OK || result == Z_BUF_ERROR))
+            return ends_early(s, error);
         else if (result != Z_OK && result != Z_BUF_ERROR)
             s->damage = result; /* told when the bytes before it have been delivered */
     }
