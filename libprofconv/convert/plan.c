@@ -11,6 +11,8 @@
 
 static const pfc_pass *const passes[] = {
     &pfc_symbolize_pass,
+    &pfc_attribute_pass,
+    &pfc_expand_pass,
 };
 
 #define PASS_COUNT (sizeof passes / sizeof *passes)
@@ -21,6 +23,10 @@ _Static_assert(PASS_COUNT <= PFC_PASS_LIMIT, "a plan has a step for each pass");
 const profconv_setting pfc_convert_settings[] = {
     {"symbolize", PROFCONV_SETTING_ENUM, "auto", WHEN_CHOICES,
      "name the code: when names are missing and wanted, never, or always"},
+    {"attribute", PROFCONV_SETTING_ENUM, "auto", WHEN_CHOICES,
+     "count source positions: when the target holds them, never, or always"},
+    {"expand", PROFCONV_SETTING_ENUM, "auto", WHEN_CHOICES,
+     "make stacks of a source profile: when the target holds stacks, never, or always"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -45,6 +51,10 @@ static const char *when(const profconv_options *settings, const pfc_pass *pass) 
     return value ? value : "auto";
 }
 
+/* Facets that are counts. A pass that makes one is never run where there is one already: it would count the same
+ * samples twice. */
+#define COUNTED (PROFCONV_FACET_STACKS | PROFCONV_FACET_BRANCHES | PROFCONV_FACET_SOURCE_COUNTS)
+
 /* The passes that can run, each after those whose facets it can start from; returns how many. */
 static size_t runnable(uint32_t present, const profconv_options *settings, const pfc_pass *order[PASS_COUNT]) {
     size_t count = 0;
@@ -53,7 +63,9 @@ static size_t runnable(uint32_t present, const profconv_options *settings, const
         progress = 0;
         for (size_t i = 0; i < PASS_COUNT; i++) {
             const pfc_pass *pass = passes[i];
-            if (used[i] || !(pass->needs & present) || strcmp(when(settings, pass), "no") == 0)
+            if (used[i] || !(pass->needs & present) || (pass->adds & present & COUNTED))
+                continue;
+            if (strcmp(when(settings, pass), "no") == 0)
                 continue;
             used[i] = 1;
             order[count++] = pass;

@@ -20,5 +20,7 @@ typedef struct pfc_pass {
 } pfc_pass;
 
 extern const pfc_pass pfc_symbolize_pass; /* symbolize/ */
+extern const pfc_pass pfc_attribute_pass; /* pgo/ */
+extern const pfc_pass pfc_expand_pass;
 
 #endif

@@ -103,6 +103,11 @@ int pfc_binary_relocatable(const pfc_binary *binary) {
     return binary->runtime->relocatable;
 }
 
+uint64_t pfc_binary_text_offset(const pfc_binary *binary) {
+    uint64_t offset = 0;
+    return pfc_image_text_offset(binary->runtime, &offset) == 0 ? offset : 0;
+}
+
 static int section_vaddr(const pfc_binary *binary, uint64_t offset, uint64_t *vaddr) {
     uint64_t address = 0, size = 0;
     (void)pfc_image_module(binary->runtime);

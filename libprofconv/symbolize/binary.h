@@ -102,6 +102,8 @@ const char *pfc_binary_build_id(const pfc_binary *binary, size_t index);
 const pfc_segment *pfc_binary_segments(const pfc_binary *binary, size_t *count);
 /* Relocatable files (kernel modules): nonzero; file offsets are then offsets in .text. */
 int pfc_binary_relocatable(const pfc_binary *binary);
+/* Where .text begins in the file, for those who hold true file offsets of a relocatable file; 0 when it has none. */
+uint64_t pfc_binary_text_offset(const pfc_binary *binary);
 /* File offset to vaddr by the executable segment that holds it (any segment when none of those does). `map_offset`: file offset
  * at which the mapping starts, UINT64_MAX when unknown; it helps where only a debug file is there, whose segments have lost their
  * offsets. 0, or -1 when there is none. */

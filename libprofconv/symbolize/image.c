@@ -78,6 +78,7 @@ static int read_segments(pfc_image *image) {
     image->segments = pfc_alloc_zero(image->mem, count * sizeof *image->segments);
     if (!image->segments)
         return image->mem->failed;
+    image->segment_capacity = count;
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr header;
@@ -90,9 +91,7 @@ static int read_segments(pfc_image *image) {
         segment->memory_size = header.p_memsz;
         segment->executable = (header.p_flags & PF_X) != 0;
     }
-    image->segments = pfc_resize(image->mem, image->segments, count * sizeof *image->segments,
-                                 used * sizeof *image->segments);
-    image->segment_count = image->segments ? used : 0;
+    image->segment_count = used;
     return 0;
 }
 
@@ -176,7 +175,7 @@ void pfc_image_close(pfc_image *image) {
         elf_end(image->elf);
     if (image->fd >= 0)
         close(image->fd);
-    pfc_free(image->mem, image->segments, image->segment_count * sizeof *image->segments);
+    pfc_free(image->mem, image->segments, image->segment_capacity * sizeof *image->segments);
     pfc_free(image->mem, image->path, image->path ? image->path_size + 1 : 0);
     pfc_free(image->mem, image, sizeof *image);
 }
@@ -240,8 +239,7 @@ Dwarf *pfc_image_dwarf(pfc_image *image) {
     return image->dwarf;
 }
 
-int pfc_image_text(const pfc_image *image, uint64_t *address, uint64_t *size) {
-    Elf *elf = image->module_elf ? image->module_elf : image->elf;
+static int find_text(Elf *elf, GElf_Shdr *out) {
     size_t names = 0;
     if (elf_getshdrstrndx(elf, &names) != 0)
         return -1;
@@ -252,10 +250,26 @@ int pfc_image_text(const pfc_image *image, uint64_t *address, uint64_t *size) {
             continue;
         const char *name = elf_strptr(elf, names, header.sh_name);
         if (name && strcmp(name, ".text") == 0) {
-            *address = header.sh_addr;
-            *size = header.sh_size;
+            *out = header;
             return 0;
         }
     }
     return -1;
+}
+
+int pfc_image_text(const pfc_image *image, uint64_t *address, uint64_t *size) {
+    GElf_Shdr header;
+    if (find_text(image->module_elf ? image->module_elf : image->elf, &header) != 0)
+        return -1;
+    *address = header.sh_addr;
+    *size = header.sh_size;
+    return 0;
+}
+
+int pfc_image_text_offset(const pfc_image *image, uint64_t *offset) {
+    GElf_Shdr header;
+    if (find_text(image->elf, &header) != 0)
+        return -1;
+    *offset = header.sh_offset;
+    return 0;
 }

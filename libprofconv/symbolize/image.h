@@ -35,7 +35,7 @@ struct pfc_image {
     size_t build_id_count;
     char build_ids[PFC_MAX_BUILD_IDS][PFC_BUILD_ID_TEXT];
     pfc_segment *segments;
-    size_t segment_count;
+    size_t segment_count, segment_capacity;
 };
 
 typedef struct pfc_symbols {
@@ -72,6 +72,8 @@ int pfc_image_module(pfc_image *image);
 Dwarf *pfc_image_dwarf(pfc_image *image);
 /* Address of .text in a relocatable file (after libdwfl placed it, when it did). 0 or -1. */
 int pfc_image_text(const pfc_image *image, uint64_t *address, uint64_t *size);
+/* Where .text begins in the file. 0 or -1. */
+int pfc_image_text_offset(const pfc_image *image, uint64_t *offset);
 
 /* ---- symbols.c ---- */
 int pfc_symbols_load(pfc_binary *binary);
