@@ -7,4 +7,11 @@
 FORMAT(READER(perf_data)  NO_WRITER)
 FORMAT(READER(pprof)      WRITER(pprof))
 FORMAT(READER(collapsed)  WRITER(collapsed))
+FORMAT(READER(autofdo_text)   WRITER(autofdo_text))
+FORMAT(READER(profgen_raw)    WRITER(profgen_raw))
+FORMAT(READER(llvm_text)      WRITER(llvm_text))
+FORMAT(READER(llvm_binary)    WRITER(llvm_binary))
+FORMAT(READER(llvm_extbinary) WRITER(llvm_extbinary))
+FORMAT(READER(llvm_compact)   NO_WRITER)
+FORMAT(READER(gcc_afdo)       WRITER(gcc_afdo))
 /* clang-format on */

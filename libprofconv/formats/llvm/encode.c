@@ -10,10 +10,10 @@ void pfc_llvm_put_summary(pfc_buf *buf, const pfc_llvm_summary *s) {
     pfc_buf_uleb(buf, s->max_function_count);
     pfc_buf_uleb(buf, s->counts);
     pfc_buf_uleb(buf, s->functions);
-    pfc_buf_uleb(buf, PFC_LLVM_CUTOFFS);
-    for (unsigned i = 0; i < PFC_LLVM_CUTOFFS; i++) {
-        pfc_buf_uleb(buf, s->entries[i].cutoff);
-        pfc_buf_uleb(buf, s->entries[i].min_count);
+    pfc_buf_uleb(buf, PFC_CUTOFFS);
+    for (unsigned i = 0; i < PFC_CUTOFFS; i++) {
+        pfc_buf_uleb(buf, s->entries[i].share);
+        pfc_buf_uleb(buf, s->entries[i].min);
         pfc_buf_uleb(buf, s->entries[i].counts);
     }
 }

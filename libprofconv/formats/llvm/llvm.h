@@ -9,6 +9,7 @@
 #include <profconv/plugin.h>
 
 #include "libprofconv/base/cursor.h"
+#include "libprofconv/base/cutoffs.h"
 #include "libprofconv/base/leb.h"
 #include "libprofconv/base/sort.h"
 #include "libprofconv/io/io.h"
@@ -104,16 +105,10 @@ void pfc_llvm_view_notes(const pfc_llvm_view *view, profconv_report *report);
 
 /* ---- the summary ---- */
 
-#define PFC_LLVM_CUTOFFS 16
-
 typedef struct pfc_llvm_summary {
     uint64_t total, max_count, max_function_count;
     uint32_t counts, functions;
-    struct {
-        uint32_t cutoff; /* millionths of the total */
-        uint32_t counts;
-        uint64_t min_count;
-    } entries[PFC_LLVM_CUTOFFS];
+    pfc_cutoff entries[PFC_CUTOFFS];
 } pfc_llvm_summary;
 
 int pfc_llvm_summarize(const pfc_llvm_view *view, pfc_llvm_summary *out);

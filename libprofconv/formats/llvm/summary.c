@@ -8,35 +8,6 @@
 #include "libprofconv/base/hash.h"
 #include "libprofconv/formats/llvm/llvm.h"
 
-static const uint32_t cutoffs[PFC_LLVM_CUTOFFS] = {10000,  100000, 200000, 300000, 400000, 500000, 600000, 700000,
-                                                   800000, 900000, 950000, 990000, 999000, 999900, 999990, 999999};
-
-/* floor(total * share / 1000000) without a 128-bit product: share < 1000000, so neither part overflows. */
-static uint64_t share_of(uint64_t total, uint32_t share) {
-    return total / 1000000 * share + total % 1000000 * share / 1000000;
-}
-
-/* `counts` ascending. Sums wrap, as LLVM's. */
-static void detail(pfc_llvm_summary *out, const uint64_t *counts, size_t n) {
-    size_t left = n;
-    uint64_t sum = 0, count = 0;
-    uint32_t seen = 0;
-    for (unsigned i = 0; i < PFC_LLVM_CUTOFFS; i++) {
-        uint64_t desired = share_of(out->total, cutoffs[i]);
-        while (sum < desired && left > 0) {
-            count = counts[left - 1];
-            uint32_t frequency = 0;
-            for (; left > 0 && counts[left - 1] == count; left--)
-                frequency++;
-            sum += count * frequency;
-            seen += frequency;
-        }
-        out->entries[i].cutoff = cutoffs[i];
-        out->entries[i].min_count = count;
-        out->entries[i].counts = seen;
-    }
-}
-
 /* ---- contexts added up ---- */
 
 typedef struct pfc_merged_row {
@@ -181,11 +152,9 @@ int pfc_llvm_summarize(const pfc_llvm_view *view, pfc_llvm_summary *out) {
     if (status == PROFCONV_OK)
         status = pfc_sort_u64(view->mem, counts, n);
     if (status == PROFCONV_OK) {
-        for (size_t i = 0; i < n; i++)
-            out->total += counts[i];
         out->max_count = n ? counts[n - 1] : 0;
         out->counts = (uint32_t)n;
-        detail(out, counts, n);
+        out->total = pfc_cutoffs(counts, n, out->entries);
     }
     pfc_free(view->mem, counts, bytes);
     return status;
