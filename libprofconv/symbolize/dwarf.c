@@ -270,7 +270,8 @@ static Dwarf_Line *find_line(pfc_dwarf *dwarf, pfc_unit *unit, uint64_t vaddr) {
 static void frame_of_line(pfc_dwarf *dwarf, pfc_unit *unit, Dwarf_Line *line, pfc_frame *frame) {
     int number = 0, column = 0;
     unsigned discriminator = 0;
-    frame->file = pfc_dwarf_path(dwarf, unit, dwarf_linesrc(line, NULL, NULL));
+    const char *file = dwarf_linesrc(line, NULL, NULL);
+    frame->file = file && strcmp(file, "???") != 0 ? pfc_dwarf_path(dwarf, unit, file) : "";
     if (dwarf_lineno(line, &number) == 0 && number > 0)
         frame->line = (uint32_t)number;
     if (dwarf_linecol(line, &column) == 0 && column > 0)

@@ -68,8 +68,6 @@ typedef struct pfc_unit {
     const char *directory; /* DW_AT_comp_dir, or NULL */
     Dwarf_Lines *lines;
     size_t line_count;
-    Dwarf_Files *files; /* of root, for call_file */
-    size_t file_count;
     PFC_VEC(pfc_function) functions;
     pfc_extent_index by_address;
     int functions_read, deep_read, lines_read;

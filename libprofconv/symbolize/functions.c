@@ -214,6 +214,31 @@ static uint32_t number_attribute(Dwarf_Die *die, unsigned name) {
     return (uint32_t)value;
 }
 
+/* The files of the unit that `cu` is; those of the skeleton where a split unit has none of its own. */
+static Dwarf_Files *files_of(pfc_unit *unit, Dwarf_CU *cu, size_t *count) {
+    Dwarf_Die die;
+    Dwarf_Files *files = NULL;
+    if (dwarf_cu_info(cu, NULL, NULL, &die, NULL, NULL, NULL, NULL) == 0 && dwarf_getsrcfiles(&die, &files, count) == 0)
+        return files;
+    if (cu == unit->root.cu && unit->root.cu != unit->die.cu && dwarf_getsrcfiles(&unit->die, &files, count) == 0)
+        return files;
+    return NULL;
+}
+
+/* A file number as an attribute has it. Not dwarf_decl_file, which in elfutils 0.188 fails an assertion for split units. */
+static const char *file_attribute(pfc_dwarf *dwarf, pfc_unit *unit, Dwarf_Die *die, unsigned name, int integrate) {
+    Dwarf_Attribute attribute;
+    Dwarf_Word index = 0;
+    if (!(integrate ? dwarf_attr_integrate(die, name, &attribute) : dwarf_attr(die, name, &attribute)) ||
+        dwarf_formudata(&attribute, &index) != 0)
+        return "";
+    size_t count = 0;
+    Dwarf_Files *files = files_of(unit, attribute.cu, &count);
+    const char *file = files && index < count ? dwarf_filesrc(files, (size_t)index, NULL, NULL) : NULL;
+    /* Before DWARF 5 number 0 means no file; libdw calls it "???". */
+    return file && strcmp(file, "???") != 0 ? pfc_dwarf_path(dwarf, unit, file) : "";
+}
+
 void pfc_function_facts_read(pfc_dwarf *dwarf, pfc_unit *unit, Dwarf_Die *die, pfc_function_facts *facts) {
     if (facts->known)
         return;
@@ -227,19 +252,14 @@ void pfc_function_facts_read(pfc_dwarf *dwarf, pfc_unit *unit, Dwarf_Die *die, p
     int line = 0;
     if (dwarf_decl_line(die, &line) == 0 && line > 0)
         facts->decl_line = (uint32_t)line;
-    facts->decl_file = pfc_dwarf_path(dwarf, unit, dwarf_decl_file(die));
+    facts->decl_file = file_attribute(dwarf, unit, die, DW_AT_decl_file, 1);
 }
 
 void pfc_call_read(pfc_dwarf *dwarf, pfc_unit *unit, pfc_call *call) {
     if (call->known)
         return;
     call->known = 1;
-    if (!unit->files && dwarf_getsrcfiles(&unit->root, &unit->files, &unit->file_count) != 0)
-        unit->file_count = 0;
-    uint32_t file = number_attribute(&call->die, DW_AT_call_file);
-    call->call_file = "";
-    if (unit->files && file < unit->file_count)
-        call->call_file = pfc_dwarf_path(dwarf, unit, dwarf_filesrc(unit->files, file, NULL, NULL));
+    call->call_file = file_attribute(dwarf, unit, &call->die, DW_AT_call_file, 0);
     call->call_line = number_attribute(&call->die, DW_AT_call_line);
     call->call_column = number_attribute(&call->die, DW_AT_call_column);
     call->discriminator = number_attribute(&call->die, DW_AT_GNU_discriminator);
