@@ -116,6 +116,28 @@ static void gzip_truncated(void **state) {
     free(a), free(b), free(all), free(data);
 }
 
+/* zlib can hold more output than fits when its input is used up: a stream that is cut inside a long match. */
+static void gzip_cut_in_match(void **state) {
+    (void)state;
+    size_t size = 786432 + 1000, file_size; /* three buffers and a bit */
+    uint8_t *zeros = calloc(1, size), *file = gzip_member(zeros, size, &file_size), *out = malloc(size);
+    for (size_t cut = file_size - 20; cut < file_size; cut++) {
+        z_stream z = {0};
+        assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
+        z.next_in = file;
+        z.avail_in = (uInt)cut;
+        z.next_out = out;
+        z.avail_out = (uInt)size;
+        inflate(&z, Z_SYNC_FLUSH);
+        size_t whole = z.total_out;
+        inflateEnd(&z);
+        profconv_error error;
+        assert_int_equal(inflate_all(file, cut, zeros, whole, NULL, &error), PROFCONV_E_FORMAT);
+        assert_int_equal(error.offset, whole);
+    }
+    free(zeros), free(file), free(out);
+}
+
 static void gzip_damaged(void **state) {
     (void)state;
     uint8_t *data = make_bytes(100000);
@@ -389,9 +411,9 @@ static void zlib_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gzip_members), cmocka_unit_test(gzip_truncated), cmocka_unit_test(gzip_damaged),
-        cmocka_unit_test(gzip_bomb),    cmocka_unit_test(lines),          cmocka_unit_test(read_all),
-        cmocka_unit_test(ticking),      cmocka_unit_test(zlib_blocks),
+        cmocka_unit_test(gzip_members), cmocka_unit_test(gzip_truncated), cmocka_unit_test(gzip_cut_in_match),
+        cmocka_unit_test(gzip_damaged), cmocka_unit_test(gzip_bomb),      cmocka_unit_test(lines),
+        cmocka_unit_test(read_all),     cmocka_unit_test(ticking),        cmocka_unit_test(zlib_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
