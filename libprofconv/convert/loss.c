@@ -31,8 +31,19 @@ static uint64_t samples_with_labels(const profconv_profile *profile) {
     return count;
 }
 
-/* Distinct label keys, up to 64, and their names as far as `out` holds them. */
-static size_t label_keys(const profconv_profile *profile, char *out, size_t size) {
+/* Nonzero when `key` is one of a comma-separated list. */
+static int is_listed(const char *list, profconv_string key) {
+    for (const char *item = list; *item;) {
+        size_t n = strcspn(item, ",");
+        if (n == key.size && memcmp(item, key.data, n) == 0)
+            return 1;
+        item += n + (item[n] == ',');
+    }
+    return 0;
+}
+
+/* Distinct label keys that are not among `held`, up to 64, and their names as far as `out` holds them. */
+static size_t label_keys(const profconv_profile *profile, const char *held, char *out, size_t size) {
     profconv_id keys[64];
     size_t count = 0;
     size_t at = 0;
@@ -43,7 +54,7 @@ static size_t label_keys(const profconv_profile *profile, char *out, size_t size
         size_t k = 0;
         while (k < count && keys[k] != key)
             k++;
-        if (k < count)
+        if (k < count || is_listed(held, profconv_profile_string(profile, key)))
             continue;
         keys[count++] = key;
         int n = snprintf(out + at, size - at, "%s%.40s", at ? ", " : "", profconv_profile_string(profile, key).data);
@@ -56,7 +67,7 @@ static size_t label_keys(const profconv_profile *profile, char *out, size_t size
 }
 
 /* How much of a facet there is, and in words. */
-static uint64_t extent(const profconv_profile *profile, uint32_t facet, char *words, size_t size) {
+static uint64_t extent(const profconv_profile *profile, uint32_t facet, const char *labels, char *words, size_t size) {
     uint64_t count = 0;
     char keys[200];
     switch (facet) {
@@ -78,8 +89,8 @@ static uint64_t extent(const profconv_profile *profile, uint32_t facet, char *wo
         snprintf(words, size, "%" PRIu64 " distinct samples", count);
         break;
     case PROFCONV_FACET_LABELS: {
-        size_t n = label_keys(profile, keys, sizeof keys);
-        count = samples_with_labels(profile);
+        size_t n = label_keys(profile, labels, keys, sizeof keys);
+        count = n > 0 ? samples_with_labels(profile) : 0;
         snprintf(words, size, "%zu%s keys: %s", n, n == 64 ? " or more" : "", keys);
         break;
     }
@@ -97,17 +108,20 @@ static uint64_t extent(const profconv_profile *profile, uint32_t facet, char *wo
     return count;
 }
 
-void pfc_report_losses(const profconv_profile *profile, uint32_t keeps, const char *format, profconv_report *report) {
-    uint32_t lost = profconv_profile_facets(profile) & ~keeps;
+void pfc_report_losses(const profconv_profile *profile, const profconv_writer *writer, profconv_report *report) {
+    uint32_t lost = profconv_profile_facets(profile) & ~writer->keeps;
     for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1) {
         char cause[48];
         char words[256];
         if (!(lost & bit))
             continue;
-        uint64_t count = extent(profile, bit, words, sizeof words);
+        /* A writer that keeps no labels as such may hold some in its own way, as a thread's name in a frame. */
+        uint64_t count = extent(profile, bit, writer->labels ? writer->labels : "", words, sizeof words);
+        if (bit == PROFCONV_FACET_LABELS && count == 0)
+            continue;
         snprintf(cause, sizeof cause, "facet-%s", profconv_facet_name(bit));
         profconv_report_add(report, PROFCONV_NOTE_LOST, cause, count, 0, PROFCONV_NO_OFFSET, 0,
-                            "%s (%s) cannot be held by %s", profconv_facet_name(bit), words, format);
+                            "%s (%s) cannot be held by %s", profconv_facet_name(bit), words, writer->name);
     }
 }
 
