@@ -47,9 +47,15 @@ PFC_COLD static int grow(profconv_builder *b) {
     if (m->sample_stacks.count >= PFC_MAX_ROWS)
         return pfc_builder_fail_rows(b, "sample");
     /* Past 16 MiB a value column grows by half: old and new blocks are live at the same time. */
-    size_t want = old < 64 ? 64 : old < ((size_t)1 << 21) ? old * 2 : old + old / 2;
-    if (want > PFC_MAX_ROWS)
-        want = PFC_MAX_ROWS;
+    size_t more = old < 64 ? 64 : old < ((size_t)1 << 21) ? old : old / 2;
+    if (more > PFC_MAX_ROWS - old)
+        more = PFC_MAX_ROWS - old;
+    /* Near the budget the spare room is given up before the request is. */
+    uint64_t left = m->mem.limit > m->mem.live ? m->mem.limit - m->mem.live : 0;
+    uint64_t rows = left / (2 * sizeof(profconv_id) + m->values.count * sizeof(int64_t));
+    if (more > rows)
+        more = rows ? (size_t)rows : 1;
+    size_t want = old + more;
     for (size_t i = 0; i < m->values.count; i++)
         if (resize_column(b, COLUMN(m->values.data[i]), want, sizeof(int64_t)))
             return b->error.status;
