@@ -336,6 +336,7 @@ int profconv_builder_thaw(profconv_builder **out, profconv_profile **profile, pr
         return status;
     }
     b->model = *m;
+    b->thawed = 1;
     b->model.info.facets = 0;
     pfc_free(&b->model.mem, *profile, sizeof **profile);
     *profile = NULL;

@@ -80,6 +80,7 @@ struct profconv_builder {
     uint64_t saturated;
     uint64_t truncated;
     int frozen;
+    int thawed; /* rows were taken over from a profile, in whatever order */
 };
 
 /* For passes: the model of a builder. Rows may be read; they are changed through the functions below. */

@@ -190,15 +190,36 @@ static profconv_id add_body(profconv_builder *b, const profconv_source_body *key
     return id;
 }
 
+/* Profiles are mostly written in order: function after function, line after line. As long as each row comes after the last
+ * one, it is new, and no index is needed; the first that does not fills the index (see pfc_index_pending). */
+static profconv_id next_body(profconv_builder *b, const profconv_source_body *key) {
+    pfc_model *m = &b->model;
+    if (b->index.source_bodies.count != 0 || b->thawed || key->source >= m->sources.count)
+        return 0;
+    const profconv_source_body *last = &m->source_bodies.data[m->source_bodies.count - 1];
+    if (key->source < last->source)
+        return 0;
+    if (key->source == last->source &&
+        pfc_pair(key->line, key->discriminator) <= pfc_pair(last->line, last->discriminator))
+        return 0;
+    if (key->source == 0 || PFC_ROOM(b, &m->source_bodies, "source body"))
+        return 0;
+    m->source_bodies.data[m->source_bodies.count] = *key;
+    return (profconv_id)m->source_bodies.count++;
+}
+
 profconv_id profconv_builder_source_body(profconv_builder *builder, profconv_id source, uint32_t line,
                                          uint32_t discriminator, uint64_t count) {
     if (pfc_stopped(builder))
         return 0;
     profconv_source_body key = {0, source, line, discriminator, 0};
-    uint64_t hash = hash_body(source, line, discriminator);
-    profconv_id id = find_body(builder, &key, hash);
-    if (id == 0 && (id = add_body(builder, &key, hash)) == 0)
-        return 0;
+    profconv_id id = next_body(builder, &key);
+    if (id == 0) {
+        uint64_t hash = hash_body(source, line, discriminator);
+        id = find_body(builder, &key, hash);
+        if (id == 0 && (pfc_stopped(builder) || (id = add_body(builder, &key, hash)) == 0))
+            return 0;
+    }
     pfc_builder_add(builder, &builder->model.source_bodies.data[id].count, count);
     return id;
 }
@@ -249,14 +270,40 @@ static profconv_id add_target(profconv_builder *b, profconv_id body, profconv_id
     return id;
 }
 
+/* How many targets of one body are compared before an index is made. */
+#define FEW_TARGETS 16
+
+/* As next_body: targets of the last body or a later one, which has few. */
+static profconv_id next_target(profconv_builder *b, profconv_id body, profconv_id name) {
+    pfc_model *m = &b->model;
+    size_t at = m->source_targets.count - 1;
+    if (b->index.source_targets.count != 0 || b->thawed || body < m->source_targets.data[at].body)
+        return 0;
+    for (size_t n = 0; m->source_targets.data[at].body == body; at--, n++) {
+        if (m->source_targets.data[at].name == name && body != 0)
+            return (profconv_id)at;
+        if (n == FEW_TARGETS || at == 0)
+            return 0;
+    }
+    if (body == 0 || body >= m->source_bodies.count || !pfc_is_string(b, name) ||
+        PFC_ROOM(b, &m->source_targets, "source target"))
+        return 0;
+    profconv_source_target row = {0, body, name};
+    m->source_targets.data[m->source_targets.count] = row;
+    return (profconv_id)m->source_targets.count++;
+}
+
 profconv_id profconv_builder_source_target(profconv_builder *builder, profconv_id body, profconv_id name,
                                            uint64_t count) {
     if (pfc_stopped(builder))
         return 0;
-    uint64_t hash = pfc_hash_mix(body, name);
-    profconv_id id = find_target(builder, body, name, hash);
-    if (id == 0 && (id = add_target(builder, body, name, hash)) == 0)
-        return 0;
+    profconv_id id = next_target(builder, body, name);
+    if (id == 0) {
+        uint64_t hash = pfc_hash_mix(body, name);
+        id = find_target(builder, body, name, hash);
+        if (id == 0 && (pfc_stopped(builder) || (id = add_target(builder, body, name, hash)) == 0))
+            return 0;
+    }
     pfc_builder_add(builder, &builder->model.source_targets.data[id].count, count);
     return id;
 }
