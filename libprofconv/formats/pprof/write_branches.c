@@ -54,6 +54,27 @@ static void select_end(branch_select *s, profconv_id location) {
     pfc_pprof_add_location(w, location, image);
 }
 
+static int is_external(const pfc_pprof_writer_state *w, profconv_id location) {
+    const profconv_location *row = profconv_profile_location(w->profile, location);
+    if (row->address != 0 || row->line_count != 1)
+        return 0;
+    const profconv_line *line = profconv_profile_line(w->profile, location, 0);
+    profconv_string name = profconv_profile_string(w->profile, profconv_profile_function(w->profile, line->function)->name);
+    return name.size == sizeof PFC_PPROF_EXTERNAL_NAME - 1 &&
+           memcmp(name.data, PFC_PPROF_EXTERNAL_NAME, name.size) == 0;
+}
+
+/* Anywhere outside: the location that a pprof came with, or two entries that the model does not have, after all others. */
+static void select_external(pfc_pprof_writer_state *w) {
+    for (size_t i = 0; i < w->location_order.count; i++)
+        if (!w->location_order.data[i].image && is_external(w, w->location_order.data[i].row)) {
+            w->external_location = (uint32_t)i + 1;
+            return;
+        }
+    w->external_function = (uint32_t)w->function_order.count + 1;
+    w->external_location = (uint32_t)w->location_order.count + 1;
+}
+
 int pfc_pprof_select_branches(pfc_pprof_writer_state *w) {
     const profconv_profile *p = w->profile;
     branch_select s = {w, 0};
@@ -72,10 +93,8 @@ int pfc_pprof_select_branches(pfc_pprof_writer_state *w) {
     }
     for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_ADDRESS); i++)
         select_end(&s, profconv_profile_address(p, i)->location);
-    if (s.external) { /* two entries that the model does not have, after all others */
-        w->external_function = (uint32_t)w->function_order.count + 1;
-        w->external_location = (uint32_t)w->location_order.count + 1;
-    }
+    if (s.external)
+        select_external(w);
     return w->out.status;
 }
 

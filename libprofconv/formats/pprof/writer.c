@@ -152,7 +152,7 @@ static void write_locations(pfc_pprof_writer_state *w) {
         pfc_pprof_put(&w->out, 5, (row->flags & PROFCONV_LOCATION_FOLDED) != 0);
         pfc_pprof_end(&w->out, PFC_PB_LOCATION);
     }
-    if (w->external_location) {
+    if (w->external_function) {
         pfc_pprof_put(&w->out, 1, w->external_location);
         size_t begin = pfc_pprof_begin_inner(&w->out, 4);
         pfc_pprof_put(&w->out, 1, w->external_function);
@@ -271,7 +271,16 @@ static int write_profile(pfc_pprof_writer_state *w) {
     return w->out.status;
 }
 
+static uint64_t branch_records(const profconv_profile *profile) {
+    return (uint64_t)profconv_profile_rows(profile, PROFCONV_TABLE_BRANCH) +
+           profconv_profile_rows(profile, PROFCONV_TABLE_RANGE) + profconv_profile_rows(profile, PROFCONV_TABLE_ADDRESS);
+}
+
 static void report_losses(const pfc_pprof_writer_state *w) {
+    uint64_t records = branch_records(w->profile);
+    if (records && !w->branches)
+        profconv_report_add(w->report, PROFCONV_NOTE_LOST, "branches", records, 0, PROFCONV_NO_OFFSET, 0,
+                            "branch records are left out (pprof.branches=no)");
     uint64_t pids = 0;
     for (size_t i = 0; i < w->mapping_order.count; i++)
         pids += profconv_profile_mapping(w->profile, w->mapping_order.data[i].row)->pid ? 1u : 0u;
@@ -296,9 +305,7 @@ static const profconv_setting settings[] = {
 /* What there is to write, or why there is nothing. */
 static int check_content(const profconv_profile *profile, int branches, profconv_error *error) {
     uint32_t rows = profconv_profile_rows(profile, PROFCONV_TABLE_SAMPLE);
-    uint32_t records = profconv_profile_rows(profile, PROFCONV_TABLE_BRANCH) +
-                       profconv_profile_rows(profile, PROFCONV_TABLE_RANGE) +
-                       profconv_profile_rows(profile, PROFCONV_TABLE_ADDRESS);
+    uint64_t records = branch_records(profile);
     if (rows > 0 || (branches && records > 0))
         return PROFCONV_OK;
     if (records > 0)
@@ -330,10 +337,10 @@ static int pprof_write(void *user, const profconv_profile *profile, profconv_out
     if (status)
         return status;
     pfc_pprof_writer_state w = {0};
-    pfc_mem_init(&w.mem, NULL, 0);
+    pfc_mem_init(&w.mem, profconv_profile_allocator(profile), 0);
     w.profile = profile;
     w.report = report;
-    w.branches = branches && (profconv_profile_facets(profile) & PROFCONV_FACET_BRANCHES) != 0;
+    w.branches = branches && branch_records(profile) > 0;
     w.out.mem = &w.mem;
     w.out.output = output;
     w.out.error = error;

@@ -73,8 +73,8 @@ typedef struct pfc_pprof_writer_state {
     PFC_VEC(pfc_pprof_row) mapping_order, location_order;
     PFC_VEC(profconv_id) function_order;
     int nameless;               /* a line without a function was written: it has the id after the last */
-    uint32_t external_function; /* ids, 0: not needed */
-    uint32_t external_location;
+    uint32_t external_function; /* id of a function that the model does not have, 0: not needed */
+    uint32_t external_location; /* id, 0: not needed */
 
     uint32_t *string_ids; /* model row -> index in the file + 1, 0: not yet */
     uint32_t string_rows;
