@@ -269,7 +269,8 @@ static void runs_are_rebased_and_commute(void **state) {
     const int orders[4][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, {2, 0, 3, 1}};
     profconv_profile *first = merged(p, orders[0], 4);
     const profconv_mapping *m = profconv_profile_mapping(first, 1);
-    assert_int_equal(profconv_profile_rows(first, PROFCONV_TABLE_MAPPING), 4); /* none, the library, two of the scenario */
+    /* none, the library, two of the scenario */
+    assert_int_equal(profconv_profile_rows(first, PROFCONV_TABLE_MAPPING), 4);
     assert_true(m->start == 0x800 && m->file_offset == 0x800 && m->limit == 0x6000);
     /* 0x1010 is in two recordings: value 1 with weight 1, and with weight 2 */
     int found = 0;
@@ -430,7 +431,8 @@ static profconv_profile *facts(int64_t time, int64_t period, const char *url, co
 static void facts_are_combined(void **state) {
     (void)state;
     const char *const one[2] = {"a", "b"}, *const two[2] = {"b", "c"};
-    profconv_profile *p[3] = {facts(0, 5, "", one, "h1"), facts(200, 9, "u1", two, "h2"), facts(100, 7, "u2", one, "h1")};
+    profconv_profile *p[3] = {facts(0, 5, "", one, "h1"), facts(200, 9, "u1", two, "h2"),
+                              facts(100, 7, "u2", one, "h1")};
     profconv_builder *b = new_builder();
     for (int i = 0; i < 3; i++)
         merge(b, p[i], 3);

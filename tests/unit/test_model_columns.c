@@ -12,7 +12,8 @@ typedef struct member {
     uint32_t type;
 } member;
 
-#define M(table, row, field, type) {PROFCONV_TABLE_##table, #field, offsetof(row, field), sizeof(((row *)0)->field), type}
+#define M(table, row, field, type)                                                                                     \
+    {PROFCONV_TABLE_##table, #field, offsetof(row, field), sizeof(((row *)0)->field), type}
 #define U32 PROFCONV_COLUMN_U32
 #define I64 PROFCONV_COLUMN_I64
 #define U64 PROFCONV_COLUMN_U64
