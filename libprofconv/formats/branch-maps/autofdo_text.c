@@ -149,7 +149,7 @@ static int write_afdo(void *user, const profconv_profile *profile, profconv_outp
     pfc_mem mem;
     pfc_maps maps;
     pfc_buf buf;
-    pfc_mem_init(&mem, NULL, 0);
+    pfc_mem_init(&mem, profconv_profile_allocator(profile), 0);
     pfc_buf_init(&buf, &mem);
     const char *binary = profconv_options_string(options, "autofdo-text", writer_settings, "binary");
     int status = pfc_maps_make(&maps, &mem, profile, binary, report, error);

@@ -236,7 +236,7 @@ static int write_raw(void *user, const profconv_profile *profile, profconv_outpu
     pfc_mem mem;
     pfc_maps maps;
     pfc_buf buf;
-    pfc_mem_init(&mem, NULL, 0);
+    pfc_mem_init(&mem, profconv_profile_allocator(profile), 0);
     pfc_buf_init(&buf, &mem);
     status = pfc_maps_make(&maps, &mem, profile, profconv_options_string(options, SCOPE, writer_settings, "binary"),
                            report, error);

@@ -291,7 +291,7 @@ static int read_gcc(void *user, profconv_input *input, profconv_builder *builder
     uint8_t *data = NULL;
     size_t size = 0, capacity = 0;
     memset(&in, 0, sizeof in);
-    pfc_mem_init(&in.mem, NULL, profconv_builder_limits(builder)->max_memory);
+    pfc_mem_init(&in.mem, profconv_builder_allocator(builder), profconv_builder_limits(builder)->max_memory);
     in.builder = builder;
     in.error = error;
     in.max_depth = profconv_builder_limits(builder)->max_depth;

@@ -346,14 +346,14 @@ static void add_notes(const pfc_gcc_out *o, profconv_report *report) {
 /* The same profile with the contexts of each function added up. Parents precede children in its tables. */
 static int without_contexts(const profconv_profile *p, profconv_profile **out, profconv_error *error) {
     profconv_builder *b;
-    int status = profconv_builder_new(&b, NULL, NULL, error);
+    int status = profconv_builder_new(&b, profconv_profile_allocator(p), NULL, error);
     if (status != PROFCONV_OK)
         return status;
     uint32_t sources = profconv_profile_rows(p, PROFCONV_TABLE_SOURCE);
     uint32_t bodies = profconv_profile_rows(p, PROFCONV_TABLE_SOURCE_BODY);
     size_t bytes = ((size_t)sources + bodies) * sizeof(profconv_id);
     pfc_mem mem;
-    pfc_mem_init(&mem, NULL, 0);
+    pfc_mem_init(&mem, profconv_profile_allocator(p), 0);
     profconv_id *source = (profconv_id *)pfc_alloc_zero(&mem, bytes), *body = source ? source + sources : NULL;
     if (!source)
         status = pfc_mem_error(&mem, error);
@@ -400,7 +400,7 @@ static int write_plain(const profconv_profile *profile, profconv_output *output,
     int status = choose_version(options, &o, error);
     if (status != PROFCONV_OK)
         return status;
-    pfc_mem_init(&mem, NULL, 0);
+    pfc_mem_init(&mem, profconv_profile_allocator(profile), 0);
     pfc_buf_init(&o.buf, &mem);
     o.order = &order;
     o.profile = profile;

@@ -48,7 +48,7 @@ static int read_whole(profconv_input *input, profconv_builder *builder, int comp
     uint8_t *data = NULL;
     size_t size = 0, capacity = 0;
     pfc_llvm_records records;
-    pfc_mem_init(&mem, NULL, profconv_builder_limits(builder)->max_memory);
+    pfc_mem_init(&mem, profconv_builder_allocator(builder), profconv_builder_limits(builder)->max_memory);
     pfc_llvm_records_init(&records, &mem, builder, error);
     int status = pfc_input_read_all(input, &mem, SIZE_MAX, &data, &size, &capacity, error);
     pfc_cursor c = pfc_cursor_make(data, size, 0, 0);
@@ -140,7 +140,7 @@ static int write_binary(void *user, const profconv_profile *profile, profconv_ou
     pfc_mem mem;
     pfc_llvm_view view;
     pfc_buf buf;
-    pfc_mem_init(&mem, NULL, 0);
+    pfc_mem_init(&mem, profconv_profile_allocator(profile), 0);
     pfc_buf_init(&buf, &mem);
     int status = pfc_llvm_view_make(&view, &mem, profile, error);
     if (status == PROFCONV_OK && (view.context || (flags & PROFCONV_SOURCES_PROBES)))

@@ -331,7 +331,7 @@ static int read_ext(void *user, profconv_input *input, profconv_builder *builder
     (void)options;
     pfc_ext_in in;
     memset(&in, 0, sizeof in);
-    pfc_mem_init(&in.mem, NULL, profconv_builder_limits(builder)->max_memory);
+    pfc_mem_init(&in.mem, profconv_builder_allocator(builder), profconv_builder_limits(builder)->max_memory);
     in.builder = builder;
     in.error = error;
     pfc_llvm_records_init(&in.records, &in.mem, builder, error);

@@ -356,7 +356,7 @@ static int write_ext(void *user, const profconv_profile *profile, profconv_outpu
     pfc_llvm_view view;
     pfc_ext_out o;
     memset(&o, 0, sizeof o);
-    pfc_mem_init(&mem, NULL, 0);
+    pfc_mem_init(&mem, profconv_profile_allocator(profile), 0);
     pfc_buf_init(&o.body, &mem);
     pfc_buf_init(&o.section, &mem);
     int compress = profconv_options_bool(options, SCOPE, settings, "compress");

@@ -87,18 +87,6 @@ int pfc_text_location(const char *text, const char *end, uint32_t *line, uint32_
     return whole_u32(text, dot, line) && whole_u32(dot + 1, end, discriminator);
 }
 
-static void parse_samples(const char *text, const char *end, pfc_text_line *out) {
-    const char *blank = find(text, end, ' ');
-    const char *stop = blank ? blank : end;
-    if (!whole_u64(text, stop, &out->count)) {
-        bad(out, "'LINE[.DISCRIMINATOR]: COUNT[ name:COUNT]*'");
-        return;
-    }
-    out->kind = PFC_TEXT_BODY;
-    out->rest = stop;
-    out->end = end;
-}
-
 static void parse_callsite(const char *text, const char *end, pfc_text_line *out) {
     const char *colon = find_last(text, end, ':');
     if (!colon || !whole_u64(colon + 1, end, &out->count)) {
@@ -108,6 +96,21 @@ static void parse_callsite(const char *text, const char *end, pfc_text_line *out
     out->kind = PFC_TEXT_CALLSITE;
     out->name = text;
     out->name_size = (size_t)(colon - text);
+}
+
+/* A callee whose name begins with a digit, as hashes do, is refused by LLVM; here it is told from a count by its end. */
+static void parse_samples(const char *text, const char *end, pfc_text_line *out) {
+    const char *blank = find(text, end, ' ');
+    const char *stop = blank ? blank : end;
+    if (whole_u64(text, stop, &out->count)) {
+        out->kind = PFC_TEXT_BODY;
+        out->rest = stop;
+        out->end = end;
+        return;
+    }
+    parse_callsite(text, end, out);
+    if (out->kind == PFC_TEXT_BAD)
+        out->expected = "'LINE[.DISCRIMINATOR]: COUNT[ name:COUNT]*'";
 }
 
 static void parse_indented(const char *text, const char *end, pfc_text_line *out) {

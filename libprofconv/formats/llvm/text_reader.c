@@ -264,7 +264,7 @@ static int read_text(void *user, profconv_input *input, profconv_builder *builde
     const profconv_limits *limits = profconv_builder_limits(builder);
     pfc_text_in in;
     memset(&in, 0, sizeof in);
-    pfc_mem_init(&in.mem, NULL, limits->max_memory);
+    pfc_mem_init(&in.mem, profconv_builder_allocator(builder), limits->max_memory);
     in.builder = builder;
     in.error = error;
     in.max_depth = limits->max_depth;

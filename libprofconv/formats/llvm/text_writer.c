@@ -189,7 +189,7 @@ static void add_notes(const pfc_text_out *o, profconv_report *report) {
                             "names are hashes, which compilers do not recognise in a text profile");
     if (o->numeric_callees)
         profconv_report_add(report, PROFCONV_NOTE_WARNING, "numeric-callee", o->numeric_callees, 0, PROFCONV_NO_OFFSET,
-                            0, "inlined callees whose name begins with a digit read back as counts");
+                            0, "inlined callees whose name begins with a digit, which LLVM cannot read in a text profile");
     if (o->broken_names)
         profconv_report_add(report, PROFCONV_NOTE_DROPPED, "line-end-in-name", o->broken_names, 0, PROFCONV_NO_OFFSET, 0,
                             "functions and targets whose name holds a line end or a NUL");
@@ -214,7 +214,7 @@ static int write_text(void *user, const profconv_profile *profile, profconv_outp
     pfc_llvm_view view;
     pfc_text_out o;
     memset(&o, 0, sizeof o);
-    pfc_mem_init(&mem, NULL, 0);
+    pfc_mem_init(&mem, profconv_profile_allocator(profile), 0);
     int status = pfc_llvm_view_make(&view, &mem, profile, error);
     if (status == PROFCONV_OK) {
         o.view = &view;
