@@ -324,7 +324,7 @@ int pd_stream_read(pd_reader *r, pd_stream *s, uint64_t budget) {
             s->done = 1;
             break;
         }
-        if (!last && got > budget - read + want) /* give the other parts their turn */
+        if (!last && got - want > budget - read) /* give the other parts their turn; got >= want here */
             got = (size_t)(budget - read) + want;
         uint64_t payload = 0, offset = profconv_input_offset(s->input);
         uint32_t payload_type = 0;
