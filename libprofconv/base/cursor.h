@@ -85,6 +85,25 @@ static inline uint64_t pfc_uleb(pfc_cursor *c) {
     c->failed = 1;
     return 0;
 }
+/* Signed LEB128, at most 10 bytes. */
+static inline int64_t pfc_sleb(pfc_cursor *c) {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 70;) {
+        const uint8_t *p = pfc_take(c, 1);
+        if (!p)
+            return 0;
+        if (shift < 64)
+            value |= (uint64_t)(*p & 0x7f) << shift;
+        shift += 7;
+        if (*p & 0x80)
+            continue;
+        if (shift < 64 && (*p & 0x40))
+            value |= UINT64_MAX << shift;
+        return (int64_t)value;
+    }
+    c->failed = 1;
+    return 0;
+}
 /* Bytes up to a NUL (consumed, not counted), or up to the end when there is none; never fails. */
 static inline profconv_string pfc_cstring(pfc_cursor *c) {
     profconv_string s = {"", 0};

@@ -205,7 +205,7 @@ static int attribute_binary(job *j, pfc_binary *binary) {
         pfc_accumulate_rules rules = j->rules;
         profconv_id first = (profconv_id)(model->sources.count ? model->sources.count : 1);
         uint64_t pruned = 0;
-        if (pfc_binary_symbol_named(binary, "__llvm_fs_discriminator__") && rules.discriminators == PFC_DISCRIMINATORS_BASE) {
+        if (pfc_binary_has_symbol(binary, "__llvm_fs_discriminator__") && rules.discriminators == PFC_DISCRIMINATORS_BASE) {
             profconv_info info;
             rules.discriminators = PFC_DISCRIMINATORS_FS;
             profconv_builder_get_info(j->builder, &info);

@@ -115,6 +115,8 @@ int pfc_binary_symbols(pfc_binary *binary, const pfc_symbol **symbols, size_t *c
 /* The symbol that names vaddr: the innermost sized one around it, else a sizeless one before it in its section. Among
  * aliases, one called `prefer` (may be NULL) wins, then global ones. NULL when there is none. */
 const pfc_symbol *pfc_binary_symbol(pfc_binary *binary, uint64_t vaddr, const char *prefer);
+/* Nonzero when the file has a symbol of that name anywhere, data included. Linear. */
+int pfc_binary_has_symbol(const pfc_binary *binary, const char *name);
 /* The first symbol called `name`, or NULL. Linear: for single questions. */
 const pfc_symbol *pfc_binary_symbol_named(pfc_binary *binary, const char *name);
 

@@ -118,10 +118,7 @@ static uint64_t path_rehash(const void *user, uint32_t row) {
 }
 
 /* Names are compared by address: libdw gives each file of a unit one string. */
-const char *pfc_dwarf_path(pfc_dwarf *dwarf, const pfc_unit *unit, const char *file) {
-    if (!file)
-        return "";
-    const char *directory = unit->directory;
+const char *pfc_dwarf_join(pfc_dwarf *dwarf, const char *directory, const char *file) {
     if (file[0] == '/' || file[0] == 0 || file[0] == '<' || !directory || directory[0] == 0)
         return file;
     uint64_t hash = path_hash(file, directory);
@@ -131,6 +128,7 @@ const char *pfc_dwarf_path(pfc_dwarf *dwarf, const pfc_unit *unit, const char *f
             if (dwarf->path_rows.data[row - 1].file == file && dwarf->path_rows.data[row - 1].directory == directory)
                 return dwarf->path_rows.data[row - 1].joined;
     }
+    struct pfc_path_row row = {file, directory, NULL};
     while (file[0] == '.' && file[1] == '/')
         file += 2;
     size_t n = strlen(directory), m = strlen(file);
@@ -142,15 +140,19 @@ const char *pfc_dwarf_path(pfc_dwarf *dwarf, const pfc_unit *unit, const char *f
     if (slash)
         joined[n] = '/';
     memcpy(joined + n + slash, file, m + 1);
-    struct pfc_path_row row = {file, directory, joined};
+    row.joined = joined;
     if (PFC_VEC_PUSH(dwarf->mem, &dwarf->path_rows, row) == 0)
         (void)pfc_index_insert(dwarf->mem, &dwarf->path_index, hash, (uint32_t)dwarf->path_rows.count, path_rehash,
                                dwarf->path_rows.data);
     return joined;
 }
 
+const char *pfc_dwarf_path(pfc_dwarf *dwarf, const pfc_unit *unit, const char *file) {
+    return file ? pfc_dwarf_join(dwarf, unit->directory, file) : "";
+}
+
 /* Code that the linker dropped keeps ranges at 0, 1 or the highest addresses; those lie in no executable segment. */
-static int is_code(const pfc_dwarf *dwarf, uint64_t address) {
+int pfc_dwarf_is_code(const pfc_dwarf *dwarf, uint64_t address) {
     const pfc_image *image = dwarf->binary->runtime;
     if (image->relocatable || image->segment_count == 0)
         return 1;
@@ -165,7 +167,7 @@ int pfc_dwarf_ranges(pfc_dwarf *dwarf, Dwarf_Die *die, pfc_extents *out, uint32_
     Dwarf_Addr base = 0, low = 0, high = 0;
     while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
         pfc_extent extent = {low, high, id, depth};
-        if (low < high && is_code(dwarf, low) && PFC_VEC_PUSH(dwarf->mem, out, extent))
+        if (low < high && pfc_dwarf_is_code(dwarf, low) && PFC_VEC_PUSH(dwarf->mem, out, extent))
             return dwarf->mem->failed;
     }
     return 0;
@@ -241,43 +243,11 @@ static int find_function(pfc_dwarf *dwarf, pfc_unit *unit, uint64_t vaddr, pfc_f
     return 0;
 }
 
-/* The row of the line table that covers vaddr, or NULL. Of several rows at one address the last counts. */
-static Dwarf_Line *find_line(pfc_dwarf *dwarf, pfc_unit *unit, uint64_t vaddr) {
-    if (!unit->lines_read) {
-        unit->lines_read = 1;
-        if (dwarf_getsrclines(&unit->die, &unit->lines, &unit->line_count) != 0)
-            unit->line_count = 0;
-    }
-    size_t low = 0, high = unit->line_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        Dwarf_Addr address = 0;
-        if (dwarf_lineaddr(dwarf_onesrcline(unit->lines, middle), &address) == 0 && address <= vaddr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    Dwarf_Addr next = 0;
-    if (low < unit->line_count && dwarf_lineaddr(dwarf_onesrcline(unit->lines, low), &next) == 0 && next < dwarf->until)
-        dwarf->until = next;
-    if (low == 0)
-        return NULL;
-    Dwarf_Line *line = dwarf_onesrcline(unit->lines, low - 1);
-    bool end = false;
-    return dwarf_lineendsequence(line, &end) == 0 && !end ? line : NULL;
-}
-
-static void frame_of_line(pfc_dwarf *dwarf, pfc_unit *unit, Dwarf_Line *line, pfc_frame *frame) {
-    int number = 0, column = 0;
-    unsigned discriminator = 0;
-    const char *file = dwarf_linesrc(line, NULL, NULL);
-    frame->file = file && strcmp(file, "???") != 0 ? pfc_dwarf_path(dwarf, unit, file) : "";
-    if (dwarf_lineno(line, &number) == 0 && number > 0)
-        frame->line = (uint32_t)number;
-    if (dwarf_linecol(line, &column) == 0 && column > 0)
-        frame->column = (uint32_t)column;
-    if (dwarf_linediscriminator(line, &discriminator) == 0)
-        frame->discriminator = discriminator;
+static void frame_of_line(pfc_dwarf *dwarf, pfc_unit *unit, const pfc_line_row *row, pfc_frame *frame) {
+    frame->file = pfc_unit_line_file(dwarf, unit, row->file);
+    frame->line = row->line;
+    frame->column = row->column;
+    frame->discriminator = row->discriminator;
 }
 
 static void frame_of_facts(const pfc_function_facts *facts, pfc_frame *frame) {
@@ -314,7 +284,7 @@ static const pfc_frame no_frame = {"", "", "", "", "", 0, 0, 0, 0};
 
 static int function_frames(pfc_dwarf *dwarf, pfc_unit *unit, pfc_function *function, uint64_t vaddr, int flags,
                            pfc_frame *frames, size_t max, size_t *count) {
-    Dwarf_Line *line = find_line(dwarf, unit, vaddr);
+    const pfc_line_row *line = pfc_unit_line(dwarf, unit, vaddr);
     uint32_t call = 0;
     if (!(flags & PFC_FRAMES_NO_INLINE)) {
         int status = pfc_function_read_calls(dwarf, function);
@@ -384,7 +354,7 @@ int pfc_dwarf_frames(pfc_dwarf *dwarf, uint64_t vaddr, int flags, pfc_frame *fra
             return status;
         if (function)
             return function_frames(dwarf, unit, function, vaddr, flags, frames, max, count);
-        if (!with_line && find_line(dwarf, unit, vaddr))
+        if (!with_line && pfc_unit_line(dwarf, unit, vaddr))
             with_line = unit;
         extent = extent ? pfc_extent_index_find(&dwarf->by_address, vaddr, &before) : NULL;
         if (extent && extent->high < dwarf->until)
@@ -393,7 +363,7 @@ int pfc_dwarf_frames(pfc_dwarf *dwarf, uint64_t vaddr, int flags, pfc_frame *fra
     }
     if (with_line) { /* assembly: lines without functions */
         frames[0] = no_frame;
-        frame_of_line(dwarf, with_line, find_line(dwarf, with_line, vaddr), &frames[0]);
+        frame_of_line(dwarf, with_line, pfc_unit_line(dwarf, with_line, vaddr), &frames[0]);
         *count = 1;
     }
     return 0;

@@ -7,6 +7,7 @@
 #define PFC_SYMBOLIZE_DWARF_H
 
 #include "libprofconv/symbolize/image.h"
+#include "libprofconv/symbolize/linetable.h"
 
 /* [low, high) belongs to row `id` of some table. */
 typedef struct pfc_extent {
@@ -66,8 +67,7 @@ typedef struct pfc_unit {
     void *owned_image;
     size_t owned_size;
     const char *directory; /* DW_AT_comp_dir, or NULL */
-    Dwarf_Lines *lines;
-    size_t line_count;
+    pfc_line_table lines;
     PFC_VEC(pfc_function) functions;
     pfc_extent_index by_address;
     int functions_read, deep_read, lines_read;
@@ -88,6 +88,8 @@ struct pfc_dwarf {
         const char *directory;
         const char *joined;
     }) path_rows;
+    pfc_line_sections sections;
+    int sections_found;
     uint64_t until; /* up to here the last answer of pfc_dwarf_frames holds; at least its address + 1 */
     const struct pfc_package *package; /* .dwp, see package.c; NULL: none */
 };
@@ -99,8 +101,18 @@ const pfc_extent *pfc_extent_index_find(const pfc_extent_index *index, uint64_t 
 void pfc_extent_index_free(pfc_mem *mem, pfc_extent_index *index);
 /* `file` made absolute with the unit's directory. */
 const char *pfc_dwarf_path(pfc_dwarf *dwarf, const pfc_unit *unit, const char *file);
+/* `file` made absolute with `directory`. Both are compared by address: give each path one string. */
+const char *pfc_dwarf_join(pfc_dwarf *dwarf, const char *directory, const char *file);
+/* Code that the linker dropped keeps ranges at 0, 1 or the highest addresses, which lie in no executable segment: 0. */
+int pfc_dwarf_is_code(const pfc_dwarf *dwarf, uint64_t address);
 /* Adds the code ranges of `die`, sane ones only. */
 int pfc_dwarf_ranges(pfc_dwarf *dwarf, Dwarf_Die *die, pfc_extents *out, uint32_t id, uint32_t depth);
+
+/* ---- unitlines.c ---- */
+/* The row of the unit's line table that covers vaddr, or NULL. Lowers dwarf->until. */
+const pfc_line_row *pfc_unit_line(pfc_dwarf *dwarf, pfc_unit *unit, uint64_t vaddr);
+/* The path of a file by its number in the line table; "" when there is none. */
+const char *pfc_unit_line_file(pfc_dwarf *dwarf, pfc_unit *unit, uint64_t number);
 
 /* ---- functions.c ---- */
 /* The functions of a unit; `deep` also looks inside types and function bodies. */

@@ -101,6 +101,7 @@ int pfc_unit_read_functions(pfc_dwarf *dwarf, pfc_unit *unit, int deep) {
 
 void pfc_unit_free(pfc_dwarf *dwarf, pfc_unit *unit) {
     drop_functions(dwarf, unit);
+    pfc_line_table_free(dwarf->mem, &unit->lines);
     if (unit->owned)
         dwarf_end(unit->owned);
     pfc_free(dwarf->mem, unit->owned_image, unit->owned_size);
@@ -232,6 +233,8 @@ static const char *file_attribute(pfc_dwarf *dwarf, pfc_unit *unit, Dwarf_Die *d
     if (!(integrate ? dwarf_attr_integrate(die, name, &attribute) : dwarf_attr(die, name, &attribute)) ||
         dwarf_formudata(&attribute, &index) != 0)
         return "";
+    if (attribute.cu == unit->die.cu)
+        return pfc_unit_line_file(dwarf, unit, index);
     size_t count = 0;
     Dwarf_Files *files = files_of(unit, attribute.cu, &count);
     const char *file = files && index < count ? dwarf_filesrc(files, (size_t)index, NULL, NULL) : NULL;

@@ -124,6 +124,22 @@ static void read_sections(pfc_image *image) {
     }
 }
 
+/* Goes on with a copy where sections are compressed in a way that elfutils does not know. */
+static void use_inflated(pfc_image *image) {
+    int copy = pfc_inflate_zstd_sections(image->mem, image->elf, image->fd);
+    if (copy < 0)
+        return;
+    Elf *elf = elf_begin(copy, ELF_C_READ_MMAP, NULL);
+    if (!elf) {
+        close(copy);
+        return;
+    }
+    elf_end(image->elf);
+    close(image->fd);
+    image->elf = elf;
+    image->fd = copy;
+}
+
 int pfc_image_open(pfc_image **out, pfc_mem *mem, const char *path, profconv_error *error) {
     *out = NULL;
     pfc_image *image = pfc_alloc_zero(mem, sizeof *image);
@@ -148,6 +164,8 @@ int pfc_image_open(pfc_image **out, pfc_mem *mem, const char *path, profconv_err
         if (!image->elf || elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &header))
             status = profconv_error_set(error, PROFCONV_E_FORMAT, PROFCONV_NO_OFFSET, 0, "%s: not an ELF file", path);
     }
+    if (!status)
+        use_inflated(image);
     if (!status) {
         image->machine = header.e_machine;
         image->relocatable = header.e_type == ET_REL;

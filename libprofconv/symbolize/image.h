@@ -75,6 +75,11 @@ int pfc_image_text(const pfc_image *image, uint64_t *address, uint64_t *size);
 /* Where .text begins in the file. 0 or -1. */
 int pfc_image_text_offset(const pfc_image *image, uint64_t *offset);
 
+/* ---- inflate.c ---- */
+/* A descriptor of a copy of the file in which sections compressed with zstd are inflated; -1 when there are none, or they are
+ * damaged (they stay unread then). */
+int pfc_inflate_zstd_sections(pfc_mem *mem, Elf *elf, int fd);
+
 /* ---- symbols.c ---- */
 int pfc_symbols_load(pfc_binary *binary);
 void pfc_symbols_free(pfc_binary *binary);

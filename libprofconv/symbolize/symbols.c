@@ -234,3 +234,23 @@ const pfc_symbol *pfc_binary_symbol_named(pfc_binary *binary, const char *name) 
             return &binary->symbols.rows.data[i];
     return NULL;
 }
+
+int pfc_binary_has_symbol(const pfc_binary *binary, const char *name) {
+    Elf *elf = binary->runtime->elf;
+    Elf_Scn *section = NULL;
+    while ((section = elf_nextscn(elf, section)) != NULL) {
+        GElf_Shdr header;
+        Elf_Data *data = NULL;
+        if (!gelf_getshdr(section, &header) || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) ||
+            header.sh_entsize == 0 || !(data = elf_getdata(section, NULL)))
+            continue;
+        size_t count = data->d_size / header.sh_entsize;
+        for (size_t i = 0; i < count && i < INT32_MAX; i++) {
+            GElf_Sym symbol;
+            const char *found = gelf_getsym(data, (int)i, &symbol) ? elf_strptr(elf, header.sh_link, symbol.st_name) : NULL;
+            if (found && strcmp(found, name) == 0)
+                return 1;
+        }
+    }
+    return 0;
+}

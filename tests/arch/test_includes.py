@@ -31,7 +31,7 @@ EXTERNAL = [
     (re.compile(r"^(elfutils/.*|libelf\.h|gelf\.h|dwarf\.h|libiberty/.*|demangle\.h|libiberty\.h)$"), "libprofconv/symbolize/"),
     (re.compile(r"^(protobuf-c/.*|google/.*|.*\.pb-c\.h)$"), "libprofconv/formats/pprof/"),
     (re.compile(r"^(zlib|zconf)\.h$"), "libprofconv/io/"),
-    (re.compile(r"^(zstd.*|zdict)\.h$"), "libprofconv/formats/perf-data/"),
+    (re.compile(r"^(zstd.*|zdict)\.h$"), ("libprofconv/formats/perf-data/", "libprofconv/symbolize/")),
 ]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]')
 
