@@ -158,7 +158,8 @@ void pfc_pprof_top_bytes(pfc_pprof_encoder *e, unsigned field, const void *data,
 }
 
 void pfc_pprof_end(pfc_pprof_encoder *e, unsigned field) {
-    pfc_pprof_top_bytes(e, field, e->message.data + e->begin, e->message.count - e->begin);
+    size_t size = e->message.count - e->begin;
+    pfc_pprof_top_bytes(e, field, size ? e->message.data + e->begin : NULL, size);
     e->message.count = 0;
     e->begin = 0;
 }

@@ -370,7 +370,7 @@ const profconv_writer pfc_pprof_writer = {
     .needs = 0, /* stacks or branch records: checked when writing */
     .keeps = PROFCONV_FACET_SYMBOLS | PROFCONV_FACET_ADDRESSES | PROFCONV_FACET_LINES | PROFCONV_FACET_STACKS |
              PROFCONV_FACET_LABELS | PROFCONV_FACET_BRANCHES,
-    .improves = PROFCONV_FACET_SYMBOLS | PROFCONV_FACET_LINES | PROFCONV_FACET_STACKS,
+    .improves = PROFCONV_FACET_SYMBOLS | PROFCONV_FACET_LINES,
     .binary = 1,
     .labels = "",
     .write = pprof_write,
