@@ -42,7 +42,7 @@ static const cli_option selection[] = {
 
 static const cli_option symbols[] = {
     {"binary", 0, "FILE", "code and debug information of a recorded program; may be given several times", CLI_CONVERT,
-     ONE(PASS("binary", NULL))},
+     TWO(PASS("binary", NULL), WRITER("binary", NULL))},
     {"symfs", 0, "DIR", "directory that recorded paths are relative to", CLI_CONVERT, ONE(PASS("symfs", NULL))},
     {"debug-dir", 0, "DIR", "directory of debug files; may be given several times", CLI_CONVERT,
      ONE(PASS("debug-dir", NULL))},

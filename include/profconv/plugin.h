@@ -63,6 +63,11 @@ typedef struct profconv_writer {
     int (*write)(void *user, const profconv_profile *profile, profconv_output *output, const profconv_options *options,
                  profconv_report *report, profconv_error *error);
     void *user;
+    /**
+     * What passes are told when this is the target, NULL-terminated, or NULL. "attribute.flavor=gcc": unless the user set it
+     * otherwise. "attribute.compat": the writer's own setting `compat` is meant for that pass and handed to it.
+     */
+    const char *const *pass_settings;
 } profconv_writer;
 
 /** Adds a format's reader or writer. PROFCONV_E_INVALID when the name or an alias is taken by another of its kind. */

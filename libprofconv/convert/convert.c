@@ -221,11 +221,14 @@ static int prepare(const pfc_job *job, const pfc_format *writer, profconv_profil
     pfc_plan plan;
     if (pfc_profile_is_empty(*profile) && (target->needs & ~profconv_profile_facets(*profile)))
         return pfc_empty_error(*profile, writer->name, error);
+    int status = pfc_settings_passes(job->settings, target, error);
+    if (status != PROFCONV_OK)
+        return status;
     pfc_plan_make(profconv_profile_facets(*profile), target->needs, target->improves, job->settings, &plan);
     if (plan.missing)
         return pfc_plan_missing(&plan, writer->name, profconv_profile_facets(*profile), error);
     if (plan.count > 0) {
-        int status = run_steps(job, plan.steps, plan.count, profile, report, error);
+        status = run_steps(job, plan.steps, plan.count, profile, report, error);
         if (status != PROFCONV_OK)
             return status;
     }

@@ -75,6 +75,8 @@ int pfc_settings_resolve(const profconv_registry *registry, const profconv_conve
                          profconv_options **out, profconv_error *error);
 int pfc_settings_labels(profconv_options *settings, const pfc_format *reader, const pfc_format *writer,
                         profconv_error *error);
+/* Fills in what the writer wants passes to be told; what the user told them stays. */
+int pfc_settings_passes(profconv_options *settings, const profconv_writer *writer, profconv_error *error);
 
 /* ---- loss.c ---- */
 

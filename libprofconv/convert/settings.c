@@ -111,3 +111,26 @@ int pfc_settings_labels(profconv_options *settings, const pfc_format *reader, co
         return PROFCONV_OK;
     return profconv_options_put(settings, reader->name, LABELS_KEY, labels, error);
 }
+
+int pfc_settings_passes(profconv_options *settings, const profconv_writer *writer, profconv_error *error) {
+    for (const char *const *row = writer->pass_settings; row && *row; row++) {
+        char scope[32];
+        char key[32];
+        const char *dot = strchr(*row, '.');
+        const char *value = dot ? strchr(dot, '=') : NULL;
+        size_t scope_size = dot ? (size_t)(dot - *row) : sizeof scope;
+        size_t key_size = !dot ? sizeof key : value ? (size_t)(value - dot - 1) : strlen(dot + 1);
+        if (scope_size >= sizeof scope || key_size >= sizeof key)
+            return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
+                                      "writer %s: '%s' is no setting of a pass", writer->name, *row);
+        snprintf(scope, sizeof scope, "%.*s", (int)scope_size, *row);
+        snprintf(key, sizeof key, "%.*s", (int)key_size, dot + 1);
+        const char *told = value ? value + 1 : profconv_options_get(settings, writer->name, key);
+        if (!told || profconv_options_has(settings, scope, key))
+            continue;
+        int status = profconv_options_put(settings, scope, key, told, error);
+        if (status != PROFCONV_OK)
+            return status;
+    }
+    return PROFCONV_OK;
+}

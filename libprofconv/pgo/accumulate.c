@@ -91,11 +91,13 @@ static uint32_t descend(attribution *a, size_t depth, uint64_t count) {
     uint32_t node = PFC_TREE_ROOT;
     tree->nodes.data[node].total = pfc_add_sat(tree->nodes.data[node].total, count);
     for (size_t i = depth; i-- > 1;) {
-        const pfc_frame *caller = &a->frames[i];
+        pfc_frame *caller = &a->frames[i];
+        if (caller->decl_line == 0 && a->rules->broken_stacks == PFC_BROKEN_GUESS)
+            caller->decl_line = caller->line;
         if (!has_offset(caller)) {
-            if (!a->rules->attach_broken)
+            if (a->rules->broken_stacks != PFC_BROKEN_ATTACH)
                 return 0;
-            break; /* the innermost position lands in the function that was reached, as if it were its own */
+            break;
         }
         node = pfc_tree_call(tree, node, position_of(a, caller), intern(a, a->frames[i - 1].dwarf_name));
         if (node == 0)

@@ -15,11 +15,19 @@ typedef enum pfc_discriminators {
     PFC_DISCRIMINATORS_FS        /* LLVM's flow-sensitive discriminators: as it is */
 } pfc_discriminators;
 
+/* What becomes of code inlined through a function whose start line is not known (glue that compilers make, generic lambdas):
+ * that function's offsets cannot be told. */
+typedef enum pfc_broken_stacks {
+    PFC_BROKEN_DROP = 0, /* the position is left out; the functions around it keep the count in their totals */
+    PFC_BROKEN_ATTACH,   /* it is put into the last function that was reached, as if it were code of its own */
+    PFC_BROKEN_GUESS     /* the function is taken to start at the line of the call in it */
+} pfc_broken_stacks;
+
 typedef struct pfc_accumulate_rules {
     pfc_select_rules select;
     pfc_discriminators discriminators;
     int sum_targets;   /* call targets of one position add up; else the branch with the highest address wins */
-    int attach_broken; /* an inline stack with an unknown frame in it still counts its innermost position, in the last known function */
+    pfc_broken_stacks broken_stacks;
     int sum_addresses; /* counts of addresses add up at a position; else the largest counts */
 } pfc_accumulate_rules;
 

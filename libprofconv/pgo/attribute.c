@@ -22,15 +22,17 @@ static const profconv_setting settings[] = {
      "ELF file that the counts are attributed to, matched by build-id, else by file name (default: the main binary)"},
     {"flavor", PROFCONV_SETTING_ENUM, "llvm", "llvm|gcc",
      "whose discriminators: base components and duplication factors (llvm), or raw ones (gcc)"},
-    {"compat", PROFCONV_SETTING_ENUM, "none", "none|create_llvm_prof",
-     "do as this tool does also where it is wrong: records=ranges, targets=last, addresses=max, names=shared, broken-stacks=attach"},
+    {"compat", PROFCONV_SETTING_ENUM, "none", "none|create_llvm_prof|create_gcov",
+     "do as this tool does also where it is wrong: records=ranges, targets=last, addresses=max, names=shared, and "
+     "broken-stacks=attach or guess"},
     {"records", PROFCONV_SETTING_ENUM, "auto", "auto|ranges|addresses",
      "count the ranges of branch records, or the sampled addresses; auto: ranges when there are any"},
     {"targets", PROFCONV_SETTING_ENUM, "sum", "sum|last",
      "call targets of several branches at one position: add up, or the branch with the highest address wins"},
     {"addresses", PROFCONV_SETTING_ENUM, "sum", "sum|max", "sampled addresses at one position: add up, or the largest counts"},
-    {"broken-stacks", PROFCONV_SETTING_ENUM, "drop", "drop|attach",
-     "code inlined through a function without a start line: leave its position out, or put it into the last known function"},
+    {"broken-stacks", PROFCONV_SETTING_ENUM, "auto", "auto|drop|attach|guess",
+     "code inlined through a function without a start line: leave its position out, put it into the last known function, or take that "
+     "function to start where it calls; auto: drop, but guess for gcc"},
     {"names", PROFCONV_SETTING_ENUM, "extent", "extent|shared",
      "functions of one name: each by its own extent, or all by that of the first"},
     {"suffixes", PROFCONV_SETTING_ENUM, "selected", "selected|all|none",
@@ -60,15 +62,21 @@ static int is(const job *j, const char *key, const char *value) {
 
 static void read_rules(job *j) {
     pfc_accumulate_rules *rules = &j->rules;
-    int compat = is(j, "compat", "create_llvm_prof");
+    int as_gcov = is(j, "compat", "create_gcov");
+    int compat = as_gcov || is(j, "compat", "create_llvm_prof");
+    int gcc = as_gcov || is(j, "flavor", "gcc");
     int64_t minimum = profconv_options_int(j->options, SCOPE, settings, "min-count");
     rules->select.minimum = minimum > 0 ? (uint64_t)minimum : 0;
     rules->select.fraction = profconv_options_float(j->options, SCOPE, settings, "min-share");
     rules->select.suffixes = is(j, "suffixes", "all") ? PFC_SUFFIX_ALL : is(j, "suffixes", "none") ? PFC_SUFFIX_NONE : PFC_SUFFIX_SELECTED;
     rules->select.share_names = compat || is(j, "names", "shared");
-    rules->discriminators = is(j, "flavor", "gcc") ? PFC_DISCRIMINATORS_RAW : PFC_DISCRIMINATORS_BASE;
+    rules->discriminators = gcc ? PFC_DISCRIMINATORS_RAW : PFC_DISCRIMINATORS_BASE;
     rules->sum_targets = !compat && is(j, "targets", "sum");
-    rules->attach_broken = compat || is(j, "broken-stacks", "attach");
+    rules->broken_stacks = gcc ? PFC_BROKEN_GUESS : compat ? PFC_BROKEN_ATTACH : PFC_BROKEN_DROP;
+    if (!compat && !is(j, "broken-stacks", "auto"))
+        rules->broken_stacks = is(j, "broken-stacks", "attach")  ? PFC_BROKEN_ATTACH
+                               : is(j, "broken-stacks", "guess") ? PFC_BROKEN_GUESS
+                                                                 : PFC_BROKEN_DROP;
     rules->sum_addresses = !compat && is(j, "addresses", "sum");
     j->records = compat || is(j, "records", "ranges") ? 1 : is(j, "records", "addresses") ? 2 : 0;
 }

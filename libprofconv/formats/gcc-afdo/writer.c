@@ -15,6 +15,8 @@ static const profconv_setting settings[] = {
     {"gcc", PROFCONV_SETTING_INT, "0", NULL, "major version of the GCC that will read the profile"},
     {"version", PROFCONV_SETTING_ENUM, "auto", "auto|1|2|3|704",
      "version of the format: 1 for GCC 11 and older, 2 for GCC 12 to 15, 3 for later, 704 for LLVM (default: gcc's, or 2)"},
+    {"compat", PROFCONV_SETTING_ENUM, "none", "none|create_gcov",
+     "counts of recordings: as this tool makes them, also where it is wrong (the same as attribute.compat)"},
     {NULL, PROFCONV_SETTING_BOOL, NULL, NULL, NULL},
 };
 
@@ -440,6 +442,9 @@ static int write_gcc(void *user, const profconv_profile *profile, profconv_outpu
 static const char *const aliases[] = {"gcov", "gcc", "afdo", NULL};
 static const char *const suffixes[] = {".afdo", ".gcov", NULL};
 
+/* GCC packs nothing into discriminators. */
+static const char *const pass_settings[] = {"attribute.flavor=gcc", "attribute.compat", NULL};
+
 const profconv_writer pfc_gcc_afdo_writer = {
     .struct_size = sizeof(profconv_writer),
     .name = SCOPE,
@@ -452,4 +457,5 @@ const profconv_writer pfc_gcc_afdo_writer = {
     .binary = 1,
     .labels = "",
     .write = write_gcc,
+    .pass_settings = pass_settings,
 };

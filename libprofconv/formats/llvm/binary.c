@@ -181,14 +181,21 @@ const profconv_reader pfc_llvm_compact_reader = {
     .read = read_compact_binary,
 };
 
+static const profconv_setting settings[] = {
+    PFC_LLVM_COMPAT_SETTING,
+    {NULL, PROFCONV_SETTING_BOOL, NULL, NULL, NULL},
+};
+
 const profconv_writer pfc_llvm_binary_writer = {
     .struct_size = sizeof(profconv_writer),
     .name = "llvm-binary",
     .suffixes = suffixes,
     .description = "LLVM sample profile, binary",
+    .settings = settings,
     .needs = PROFCONV_FACET_SOURCE_COUNTS,
     .keeps = PROFCONV_FACET_SOURCE_COUNTS,
     .binary = 1,
     .labels = "",
     .write = write_binary,
+    .pass_settings = pfc_llvm_pass_settings,
 };

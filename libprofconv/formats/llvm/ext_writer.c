@@ -16,6 +16,7 @@ static const profconv_setting settings[] = {
      "names as hashes: keep as they are, make them, or print hashes as decimal names"},
     {"layout", PROFCONV_SETTING_ENUM, "default", "default|split",
      "split puts functions without inlined callees into a section of their own"},
+    PFC_LLVM_COMPAT_SETTING,
     {NULL, PROFCONV_SETTING_BOOL, NULL, NULL, NULL},
 };
 
@@ -403,4 +404,5 @@ const profconv_writer pfc_llvm_extbinary_writer = {
     .binary = 1,
     .labels = "",
     .write = write_ext,
+    .pass_settings = pfc_llvm_pass_settings,
 };

@@ -49,6 +49,12 @@ enum {
 #define PFC_LLVM_SHOULD_BE_INLINED 2u
 #define PFC_LLVM_IN_BASE 4u
 
+/* A setting of the pass "attribute", which every writer takes under its own name, too. */
+#define PFC_LLVM_COMPAT_SETTING                                                                                        \
+    {"compat", PROFCONV_SETTING_ENUM, "none", "none|create_llvm_prof",                                                 \
+     "counts of recordings: as this tool makes them, also where it is wrong (the same as attribute.compat)"}
+extern const char *const pfc_llvm_pass_settings[];
+
 /* Offsets of lines have 16 bits for LLVM's readers. */
 #define PFC_LLVM_MAX_LINE 0xffffu
 

@@ -238,13 +238,20 @@ static int write_text(void *user, const profconv_profile *profile, profconv_outp
 
 static const char *const suffixes[] = {".proftext", ".textprof", ".llvmtext", NULL};
 
+static const profconv_setting settings[] = {
+    PFC_LLVM_COMPAT_SETTING,
+    {NULL, PROFCONV_SETTING_BOOL, NULL, NULL, NULL},
+};
+
 const profconv_writer pfc_llvm_text_writer = {
     .struct_size = sizeof(profconv_writer),
     .name = "llvm-text",
     .suffixes = suffixes,
     .description = "LLVM sample profile, text",
+    .settings = settings,
     .needs = PROFCONV_FACET_SOURCE_COUNTS,
     .keeps = PROFCONV_FACET_SOURCE_COUNTS,
     .labels = "",
     .write = write_text,
+    .pass_settings = pfc_llvm_pass_settings,
 };

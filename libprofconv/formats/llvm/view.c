@@ -8,6 +8,8 @@
 #include "libprofconv/base/md5.h"
 #include "libprofconv/formats/llvm/llvm.h"
 
+const char *const pfc_llvm_pass_settings[] = {"attribute.compat", NULL};
+
 static uint32_t *alloc_ids(pfc_mem *mem, uint64_t count) {
     if (count > SIZE_MAX / sizeof(uint32_t)) {
         mem->failed = PROFCONV_E_NOMEM;
