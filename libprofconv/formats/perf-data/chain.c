@@ -35,10 +35,6 @@ static void add_frame(frames *f, uint64_t address, unsigned mode) {
     f->count++;
 }
 
-static int is_aarch64(const pd_reader *r) {
-    return r->features.arch && strncmp(r->features.arch, "aarch64", 7) == 0;
-}
-
 /*
  * Appends the callers in a chain. `leaf`: nonzero while the entry that repeats the ip may still come. *user_from is set to the
  * index of the first frame after a USER marker, if there is one.
@@ -47,7 +43,7 @@ static void add_chain(pd_reader *r, frames *f, const pd_event *event, const pd_s
                       uint64_t count, unsigned mode, int leaf) {
     uint64_t back = r->header.simpleperf ? 0 : 1; /* simpleperf's chains hold addresses inside the calls already */
     int first = 1;                                /* of its space: an interrupted ip, not a return address */
-    int precise = PD_PRECISE_IP(event->attr.flags) > 0, strip = is_aarch64(r);
+    int precise = PD_PRECISE_IP(event->attr.flags) > 0, strip = r->features.aarch64;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t address = pfc_load64(chain + 8 * i, r->big);
         if (address >= MARKER_MIN) {

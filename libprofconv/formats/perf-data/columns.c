@@ -1,29 +1,59 @@
 /* SPDX-License-Identifier: MIT
  *
  * Events as sample types, and the facts about the recording. Names can come late in a recording (or behind its data), so
- * columns are made by the first sample of an event and named at the end.
+ * columns are made when the first samples show which events have any, and named at the end.
  */
 #include "libprofconv/formats/perf-data/pd.h"
 
-uint32_t pd_event_column(pd_reader *r, pd_event *event) {
-    if (event->column != PD_NO_COLUMN)
-        return event->column;
+#define OPEN_AFTER 4096 /* samples that are looked at before the columns are laid out */
+
+/* Two columns, side by side; the names only keep them apart for now. */
+static uint32_t add_columns(pd_reader *r) {
     profconv_sample_type row;
     memset(&row, 0, sizeof row);
     char name[32] = "#";
-    uint32_t first = UINT32_MAX;
-    for (uint32_t i = 0; i < 2; i++) { /* two columns, side by side; the names only keep them apart for now */
+    uint32_t first = PD_NO_COLUMN;
+    for (uint32_t i = 0; i < 2; i++) {
         size_t n = 1 + pfc_format_u64(name + 1, profconv_builder_sample_type_count(r->builder));
         row.name = profconv_builder_string(r->builder, name, n);
         row.role = i ? PROFCONV_ROLE_WEIGHT : PROFCONV_ROLE_COUNT;
         uint32_t index = profconv_builder_sample_type(r->builder, &row);
-        if (i == 0)
-            first = index;
         if (index == UINT32_MAX)
             return PD_NO_COLUMN;
+        if (i == 0)
+            first = index;
     }
-    event->column = first;
     return first;
+}
+
+static int add_values(pd_reader *r, const pd_emitted *e) {
+    pd_event *event = &r->events.data[e->event];
+    if (event->column == PD_NO_COLUMN && (event->column = add_columns(r)) == PD_NO_COLUMN)
+        return profconv_builder_status(r->builder, r->error);
+    int64_t values[2] = {1, e->weight};
+    profconv_builder_sample(r->builder, e->stack, e->labels, event->column, values, 2);
+    return 0;
+}
+
+/* Columns in the recording's order of events, for those that have samples; later ones come behind. */
+static int open_columns(pd_reader *r) {
+    int rc = 0;
+    r->columns_open = 1;
+    for (size_t i = 0; i < r->events.count; i++)
+        if (r->events.data[i].samples && (r->events.data[i].column = add_columns(r)) == PD_NO_COLUMN)
+            return profconv_builder_status(r->builder, r->error);
+    for (size_t i = 0; i < r->emitted.count && rc == 0; i++)
+        rc = add_values(r, &r->emitted.data[i]);
+    PFC_VEC_FREE(&r->mem, &r->emitted);
+    return rc;
+}
+
+int pd_column_add(pd_reader *r, const pd_emitted *e) {
+    if (r->columns_open)
+        return add_values(r, e);
+    if (PFC_VEC_PUSH(&r->mem, &r->emitted, *e))
+        return pd_failed(r);
+    return r->events.count == 1 || r->emitted.count >= OPEN_AFTER ? open_columns(r) : 0;
 }
 
 static profconv_id text_id(pd_reader *r, const char *text) { return profconv_builder_cstring(r->builder, text); }
@@ -108,6 +138,9 @@ static int name_event(pd_reader *r, size_t i, int single, profconv_id *names) {
 }
 
 int pd_columns_finish(pd_reader *r) {
+    int rc = r->columns_open ? 0 : open_columns(r);
+    if (rc)
+        return rc;
     uint32_t count = profconv_builder_sample_type_count(r->builder);
     profconv_info info;
     profconv_builder_get_info(r->builder, &info);
@@ -117,7 +150,6 @@ int pd_columns_finish(pd_reader *r) {
     if (!names)
         return pd_failed(r);
     const pd_event *most = NULL;
-    int rc = 0;
     for (uint32_t column = 0; column < count && rc == 0; column += 2)
         for (size_t i = 0; i < r->events.count; i++) {
             pd_event *e = &r->events.data[i];
@@ -232,6 +264,11 @@ void pd_notes_finish(pd_reader *r) {
         {c->branch_duplicate, PROFCONV_NOTE_DROPPED, "branch-duplicate", "duplicated newest last-branch entries"},
         {c->branch_unmapped, PROFCONV_NOTE_DROPPED, "branch-unmapped", "last-branch entries with both ends in no mapping"},
     };
+    const pd_event *first = r->events.count > 1 ? &r->events.data[0] : NULL;
+    if (first && c->samples && (r->ids.count == 0 || first->sample_id_at < 0))
+        profconv_report_add(r->report, PROFCONV_NOTE_WARNING, "no-event-ids", c->samples, 0, PROFCONV_NO_OFFSET, 0,
+                            "%zu events, but no ids in the samples: all are counted under the first event",
+                            r->events.count);
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
         if (notes[i].count)
             profconv_report_add(r->report, notes[i].kind, notes[i].cause, notes[i].count, 0, PROFCONV_NO_OFFSET, 0, "%s",

@@ -203,7 +203,7 @@ void pd_feature(pd_reader *r, uint32_t bit, const uint8_t *data, size_t size, ui
                      s);
         break;
     case FEATURE_NRCPUS:
-        f->cpus_available = pfc_u32(&c);
+        pfc_skip(&c, 4); /* those that could be online */
         f->cpus_online = pfc_u32(&c);
         break;
     case FEATURE_TOTAL_MEM:
@@ -232,6 +232,8 @@ void pd_feature(pd_reader *r, uint32_t bit, const uint8_t *data, size_t size, ui
     default:
         return; /* of no use for a profile */
     }
+    if (bit == FEATURE_ARCH)
+        f->aarch64 = f->arch && strncmp(f->arch, "aarch64", 7) == 0;
     if (c.failed)
         damaged(r, bit, offset, "a count or length in it passes its end");
 }

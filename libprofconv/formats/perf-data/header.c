@@ -56,7 +56,7 @@ static void read_bitmap(pd_reader *r, const uint8_t *p) {
     uint64_t *f = r->header.features;
     for (int i = 0; i < 4; i++)
         f[i] = pfc_load64(p + 8 * i, r->big);
-    if (!r->big || (f[0] >> 3 & 1))
+    if (!r->big || (f[0] >> 3 & 1) || (f[0] | f[1] | f[2] | f[3]) == 0)
         return;
     for (int i = 0; i < 4; i++)
         f[i] = (uint64_t)pfc_load32(p + 8 * i + 4, 1) << 32 | pfc_load32(p + 8 * i, 1);

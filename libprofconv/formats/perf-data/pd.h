@@ -190,7 +190,7 @@ typedef struct pd_build_id {
 
 typedef struct pd_features {
     char *hostname, *os_release, *version, *arch, *cpu_desc, *cpuid, *command; /* owned, NUL-terminated or NULL */
-    uint32_t cpus_available;
+    int aarch64;
     uint32_t cpus_online;
     uint64_t total_memory_kb;
     uint64_t first_time, last_time;
@@ -476,8 +476,14 @@ int pd_sample_wanted(pd_reader *r, const pd_sample *sample, uint32_t thread);
 profconv_id pd_label_set(pd_reader *r, uint32_t thread, const pd_sample *sample);
 
 /* ---- columns.c ---- */
-/* The event's first sample type, made when missing. */
-uint32_t pd_event_column(pd_reader *r, pd_event *event);
+typedef struct pd_emitted {
+    int64_t weight;
+    uint32_t event;
+    profconv_id stack, labels;
+} pd_emitted;
+
+/* Adds a sample to its event's columns. */
+int pd_column_add(pd_reader *r, const pd_emitted *e);
 /* Names, units, periods; the profile's facts; notes. */
 int pd_columns_finish(pd_reader *r);
 void pd_facts_finish(pd_reader *r);
@@ -555,6 +561,9 @@ struct pd_reader {
     uint8_t *frame_mode;
     size_t frame_capacity;
     PFC_VEC(pd_place) places; /* of a branch stack: from, to of each entry */
+
+    PFC_VEC(pd_emitted) emitted; /* the first ones, until it shows which events have samples */
+    int columns_open;
 
     pd_filter filter;
     pd_counts counts;

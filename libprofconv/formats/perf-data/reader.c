@@ -58,6 +58,7 @@ static void reader_free(pd_reader *r) {
     PFC_VEC_FREE(&r->mem, &r->ids);
     pfc_index_free(&r->mem, &r->id_index);
     PFC_VEC_FREE(&r->mem, &r->places);
+    PFC_VEC_FREE(&r->mem, &r->emitted);
     if (r->prefixes)
         for (size_t i = 0; i < PD_PREFIXES; i++)
             pfc_free(&r->mem, r->prefixes[i].address,

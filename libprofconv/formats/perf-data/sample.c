@@ -145,14 +145,10 @@ static int emit(pd_reader *r, pd_event *event, uint64_t weight, profconv_id stac
         r->counts.filtered++;
         return 0;
     }
-    uint32_t column = pd_event_column(r, event);
-    if (column == PD_NO_COLUMN)
-        return profconv_builder_status(r->builder, r->error);
+    pd_emitted e = {weight > INT64_MAX ? INT64_MAX : (int64_t)weight, (uint32_t)(event - r->events.data), stack, labels};
     event->samples++;
-    int64_t values[2] = {1, weight > INT64_MAX ? INT64_MAX : (int64_t)weight};
-    profconv_builder_sample(r->builder, stack, labels, column, values, 2);
     r->counts.samples_kept++;
-    return 0;
+    return pd_column_add(r, &e);
 }
 
 /* A cumulative counter's growth since the last read of it is what this sample stands for; none: no sample. */
