@@ -159,6 +159,7 @@ static int number_all(pfc_pprof_writer_state *w, const marks *m) {
     for (profconv_id i = 1; i < w->locations; i++)
         if (m->locations[i])
             pfc_pprof_add_location(w, i, 0);
+    w->ids_are_rows = w->location_order.count + 1 == w->locations; /* none left out, so none moved */
     return w->out.status;
 }
 

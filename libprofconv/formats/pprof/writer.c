@@ -50,14 +50,18 @@ static inline uint32_t column_u32(const profconv_column *column, uint32_t row) {
     return value;
 }
 
+/* The ids of a stack's locations, leaf first. Where all rows are written, ids are rows, and looking them up is spared. */
 static int stack_ids(pfc_pprof_writer_state *w, const stack_columns *stacks, profconv_id node) {
-    w->ids.count = 0;
+    const uint32_t *ids = w->ids_are_rows ? NULL : w->location_ids;
+    size_t count = 0;
     while (node) {
-        uint32_t id = w->location_ids[column_u32(&stacks->location, node)];
-        if (PFC_VEC_PUSH(&w->mem, &w->ids, id))
+        if (count == w->ids.capacity && PFC_VEC_RESERVE(&w->mem, &w->ids, count + 1))
             return w->out.status = pfc_mem_error(&w->mem, w->out.error);
+        uint32_t location = column_u32(&stacks->location, node);
+        w->ids.data[count++] = ids ? ids[location] : location;
         node = column_u32(&stacks->parent, node);
     }
+    w->ids.count = count;
     return PROFCONV_OK;
 }
 

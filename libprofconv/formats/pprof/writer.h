@@ -66,6 +66,7 @@ typedef struct pfc_pprof_writer_state {
 
     /* Model row -> id in the file, 0: not written. */
     uint32_t *function_ids, *mapping_ids, *location_ids;
+    int ids_are_rows;                        /* of locations */
     uint32_t functions, mappings, locations; /* rows of the model's tables, the none row included */
     /* The same for the second entry of rows that branch records show in other coordinates; NULL without any. */
     uint32_t *image_mapping_ids, *image_location_ids;
