@@ -29,7 +29,10 @@ static int attach_debug(pfc_binary *binary, const pfc_finder *finder) {
             return status;
     }
     pfc_image *debug = binary->debug ? binary->debug : runtime;
-    return debug->has_debug_info && finder ? pfc_find_alt(&binary->alt, binary->mem, debug, finder) : 0;
+    if (!debug->has_debug_info)
+        return 0;
+    int status = pfc_find_package(&binary->package, binary->mem, runtime, binary->debug, finder);
+    return status || !finder ? status : pfc_find_alt(&binary->alt, binary->mem, debug, finder);
 }
 
 int pfc_binary_from_images(pfc_binary **out, pfc_image *image, pfc_image *debug, const pfc_finder *finder, profconv_error *error) {
@@ -74,6 +77,7 @@ void pfc_binary_close(pfc_binary *binary) {
     pfc_mem *mem = binary->mem;
     pfc_dwarf_close(binary->dwarf);
     pfc_symbols_free(binary);
+    pfc_package_close(binary->package);
     pfc_image_close(binary->debug);
     pfc_image_close(binary->runtime);
     pfc_image_close(binary->alt); /* after the files that refer to it */

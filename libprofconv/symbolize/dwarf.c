@@ -184,6 +184,13 @@ static int read_units(pfc_dwarf *dwarf) {
             continue;
         unit.cu = cu;
         unit.root = unit.die;
+        unit.ranges_base = 0;
+        if (type == DW_UT_skeleton && version < 5) {
+            Dwarf_Attribute attribute;
+            Dwarf_Word base = 0;
+            if (dwarf_formudata(dwarf_attr(&unit.die, DW_AT_GNU_ranges_base, &attribute), &base) == 0)
+                unit.ranges_base = base;
+        }
         if (PFC_VEC_PUSH(dwarf->mem, &dwarf->units, unit))
             return dwarf->mem->failed;
         int status = pfc_dwarf_ranges(dwarf, &unit.die, &dwarf->by_address.rows, (uint32_t)dwarf->units.count - 1, 0);

@@ -6,6 +6,7 @@
 #ifndef PFC_SYMBOLIZE_DWARF_H
 #define PFC_SYMBOLIZE_DWARF_H
 
+#include "libprofconv/base/text.h"
 #include "libprofconv/symbolize/image.h"
 #include "libprofconv/symbolize/linetable.h"
 
@@ -63,9 +64,10 @@ typedef struct pfc_unit {
     Dwarf_CU *cu;
     Dwarf_Die die;  /* compile unit, or skeleton */
     Dwarf_Die root; /* where the functions are: die, or that of the split unit */
-    Dwarf *owned;   /* of a split unit that libdw cannot open by itself */
-    void *owned_image;
-    size_t owned_size;
+    Dwarf *owned;   /* of a split unit that comes from a package; from owned_image */
+    Elf *owned_elf;
+    pfc_buf owned_image;
+    uint64_t ranges_base; /* DW_AT_GNU_ranges_base of a skeleton before DWARF 5 */
     const char *directory; /* DW_AT_comp_dir, or NULL */
     pfc_line_table lines;
     PFC_VEC(pfc_function) functions;
@@ -91,7 +93,6 @@ struct pfc_dwarf {
     pfc_line_sections sections;
     int sections_found;
     uint64_t until; /* up to here the last answer of pfc_dwarf_frames holds; at least its address + 1 */
-    const struct pfc_package *package; /* .dwp, see package.c; NULL: none */
 };
 
 /* ---- dwarf.c ---- */
@@ -121,5 +122,9 @@ int pfc_function_read_calls(pfc_dwarf *dwarf, pfc_function *function);
 void pfc_function_facts_read(pfc_dwarf *dwarf, pfc_unit *unit, Dwarf_Die *die, pfc_function_facts *facts);
 void pfc_call_read(pfc_dwarf *dwarf, pfc_unit *unit, pfc_call *call);
 void pfc_unit_free(pfc_dwarf *dwarf, pfc_unit *unit);
+
+/* ---- package.c ---- */
+/* Takes the root of a skeleton unit from the binary's package. 0, or -1 when it is not there. */
+int pfc_package_unit(pfc_dwarf *dwarf, pfc_unit *unit);
 
 #endif

@@ -265,6 +265,30 @@ int pfc_find_alt(pfc_image **out, pfc_mem *mem, pfc_image *image, const pfc_find
     return search.failed;
 }
 
+/* Units in a package are found by their ids, so a package of another build gives nothing, and wrong names never. */
+int pfc_find_package(pfc_package **out, pfc_mem *mem, const pfc_image *runtime, const pfc_image *debug, const pfc_finder *finder) {
+    const pfc_image *const images[] = {runtime, debug};
+    *out = NULL;
+    pfc_buf path;
+    pfc_buf_init(&path, mem);
+    for (size_t i = 0; !*out && i < 2; i++)
+        if (images[i]) {
+            pfc_buf_clear(&path);
+            pfc_buf_printf(&path, "%s.dwp", images[i]->path);
+            *out = path.failed ? NULL : pfc_package_open(mem, path.data);
+        }
+    for (size_t i = 0; !*out && finder && i < finder->debug_dir_count; i++) {
+        pfc_buf_clear(&path);
+        pfc_buf_printf(&path, "%s/%s.dwp", finder->debug_dirs[i], base_name(runtime->path));
+        *out = path.failed ? NULL : pfc_package_open(mem, path.data);
+    }
+    for (size_t i = 0; !*out && finder && i < finder->binary_count; i++)
+        *out = pfc_package_open(mem, finder->binaries[i]);
+    int failed = path.failed;
+    pfc_buf_free(&path);
+    return failed ? failed : mem->failed;
+}
+
 /* ---- the file that ran ---- */
 
 typedef struct {

@@ -6,7 +6,10 @@
 #include "libprofconv/symbolize/dwarf.h"
 
 #include <dwarf.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #ifndef DW_AT_GNU_discriminator
 #define DW_AT_GNU_discriminator 0x2136 /* on inlined calls, by LLVM and GCC; not in the dwarf.h of elfutils */
@@ -73,12 +76,46 @@ static int walk(pfc_dwarf *dwarf, pfc_unit *unit, int deep) {
     return status;
 }
 
-/* A skeleton's functions are in its split unit. */
-static void find_root(pfc_unit *unit) {
+/* libdw opens .dwo files itself, and would wait for a pipe. */
+static int is_safe(const char *directory, const char *file, pfc_buf *path) {
+    struct stat st;
+    pfc_buf_clear(path);
+    if (file[0] != '/') {
+        pfc_buf_text(path, directory ? directory : "");
+        pfc_buf_char(path, '/');
+    }
+    pfc_buf_text(path, file);
+    return !path->failed && (stat(path->data, &st) != 0 || S_ISREG(st.st_mode));
+}
+
+static int may_open_split(pfc_dwarf *dwarf, pfc_unit *unit) {
+    Dwarf_Attribute attribute;
+    const char *file = dwarf_formstring(dwarf_attr(&unit->die, DW_AT_dwo_name, &attribute));
+    if (!file)
+        file = dwarf_formstring(dwarf_attr(&unit->die, DW_AT_GNU_dwo_name, &attribute));
+    if (!file)
+        return 0;
+    const pfc_image *image = dwarf->binary->debug ? dwarf->binary->debug : dwarf->binary->runtime;
+    char real[PATH_MAX];
+    char *slash = realpath(image->path, real) ? strrchr(real, '/') : NULL;
+    if (slash)
+        *slash = 0;
+    pfc_buf path;
+    pfc_buf_init(&path, dwarf->mem);
+    int safe = is_safe(slash ? real : NULL, file, &path) && is_safe(unit->directory, file, &path);
+    pfc_buf_free(&path);
+    return safe;
+}
+
+/* A skeleton's functions are in its split unit: in a package, or in a .dwo file of its own. */
+static void find_root(pfc_dwarf *dwarf, pfc_unit *unit) {
+    uint8_t type = 0;
+    if (dwarf_cu_info(unit->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) != 0 || type != DW_UT_skeleton ||
+        pfc_package_unit(dwarf, unit) == 0 || !may_open_split(dwarf, unit))
+        return;
     Dwarf_Die split;
     memset(&split, 0, sizeof split);
-    uint8_t type = 0;
-    if (dwarf_cu_info(unit->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 && type == DW_UT_skeleton && split.addr)
+    if (dwarf_cu_info(unit->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 && split.addr)
         unit->root = split;
 }
 
@@ -86,9 +123,9 @@ int pfc_unit_read_functions(pfc_dwarf *dwarf, pfc_unit *unit, int deep) {
     if (deep ? unit->deep_read : unit->functions_read)
         return 0;
     if (!unit->functions_read) {
-        find_root(unit);
         Dwarf_Attribute attribute;
         unit->directory = dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
+        find_root(dwarf, unit);
         if (!unit->directory)
             unit->directory = dwarf_formstring(dwarf_attr(&unit->root, DW_AT_comp_dir, &attribute));
     }
@@ -104,7 +141,10 @@ void pfc_unit_free(pfc_dwarf *dwarf, pfc_unit *unit) {
     pfc_line_table_free(dwarf->mem, &unit->lines);
     if (unit->owned)
         dwarf_end(unit->owned);
-    pfc_free(dwarf->mem, unit->owned_image, unit->owned_size);
+    if (unit->owned_elf)
+        elf_end(unit->owned_elf);
+    if (unit->owned)
+        pfc_buf_free(&unit->owned_image);
 }
 
 typedef struct {

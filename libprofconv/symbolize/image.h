@@ -46,12 +46,14 @@ typedef struct pfc_symbols {
 } pfc_symbols;
 
 typedef struct pfc_dwarf pfc_dwarf;
+typedef struct pfc_package pfc_package;
 
 struct pfc_binary {
     pfc_mem *mem;
     pfc_image *runtime;
     pfc_image *debug; /* NULL: the runtime file itself */
     pfc_image *alt;   /* dwz's alternate file */
+    pfc_package *package; /* split units, NULL: none */
     pfc_symbols symbols;
     pfc_dwarf *dwarf;
     int dwarf_tried;
@@ -99,7 +101,14 @@ int pfc_binary_from_images(pfc_binary **out, pfc_image *image, pfc_image *debug,
 /* Address up to which the last answer of pfc_dwarf_frames holds for every address. */
 uint64_t pfc_dwarf_until(const pfc_dwarf *dwarf);
 
+/* ---- package.c ---- */
+/* NULL when it is no package. */
+pfc_package *pfc_package_open(pfc_mem *mem, const char *path);
+void pfc_package_close(pfc_package *package);
+
 /* ---- find.c ---- */
+/* The package of split units beside the file, in debug directories, or named by the user. A status for want of memory only. */
+int pfc_find_package(pfc_package **out, pfc_mem *mem, const pfc_image *runtime, const pfc_image *debug, const pfc_finder *finder);
 /* The file with the debug information of `runtime`, build-id or checksum verified; *out NULL when there is none. A status for want
  * of memory only. */
 int pfc_find_debug(pfc_image **out, pfc_mem *mem, const pfc_image *runtime, const pfc_finder *finder);

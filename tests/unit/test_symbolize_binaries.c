@@ -243,7 +243,7 @@ static void split_packages(void **state) {
     (void)state;
     static const struct {
         const char *cc, *version, *dwp;
-    } cases[] = {{"gcc", "4", "dwp"}, {"clang-19", "4", "llvm-dwp-19"}, {"gcc", "5", "llvm-dwp-19"}, {"clang-19", "5", "llvm-dwp-19"}};
+    } cases[] = {{"gcc", "4", "llvm-dwp-19"}, {"gcc", "4", "dwp"}, {"clang-19", "4", "llvm-dwp-19"}, {"clang-19", "5", "llvm-dwp-19"}};
     int tried = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (!have(cases[i].cc) || !have(cases[i].dwp))
@@ -251,7 +251,7 @@ static void split_packages(void **state) {
         /* Two units, so that the contributions of the second do not begin at 0; the second is ours. */
         int made = shell("mkdir -p p%zu && cd p%zu && cp ../prog.c . && echo 'int other(int x) { return x * 3; }' >other.c && "
                          "%s -O2 -gdwarf-%s -gsplit-dwarf -c other.c && %s -O2 -gdwarf-%s -gsplit-dwarf -c prog.c && "
-                         "%s other.o prog.o -o packed && %s -e packed -o packed.dwp && rm -f *.dwo",
+                         "%s other.o prog.o -o packed && timeout 20 %s -e packed -o packed.dwp && rm -f *.dwo",
                          i, i, cases[i].cc, cases[i].version, cases[i].cc, cases[i].version, cases[i].cc, cases[i].dwp);
         if (made != 0) {
             print_message("skipped, cannot be made here: dwp by %s, DWARF %s\n", cases[i].cc, cases[i].version);
