@@ -107,6 +107,31 @@ static int sort_queue(pd_reader *r) {
     return 0;
 }
 
+/* Moves the records that still wait together, in their order. In a file whose times go back and forth each chunk keeps a few, and
+ * none would be let go. */
+static int compact(pd_reader *r) {
+    pd_order *o = &r->order;
+    pd_chunk *into = NULL;
+    for (size_t i = 0; i < o->queue.count; i++) {
+        pd_queued *e = &o->queue.data[i];
+        size_t size = pfc_load16(e->data + 6, r->big);
+        if ((!into || into->used + size > CHUNK) && !(into = chunk_new(r)))
+            return pd_failed(r);
+        memcpy(into->data + into->used, e->data, size);
+        e->data = into->data + into->used;
+        into->used += size;
+        into->live++;
+        if (--e->chunk->live == 0 && e->chunk != o->current)
+            chunk_release(r, e->chunk);
+        e->chunk = into;
+    }
+    if (into && o->current) {
+        chunk_release(r, o->current); /* empty now */
+        o->current = into;
+    }
+    return 0;
+}
+
 int pd_order_flush(pd_reader *r, uint64_t limit) {
     pd_order *o = &r->order;
     if (o->queue.count == 0)
@@ -134,7 +159,7 @@ int pd_order_flush(pd_reader *r, uint64_t limit) {
     memmove(o->queue.data, o->queue.data + done, o->queue.count * sizeof *o->queue.data);
     if (o->current && o->current->live == 0)
         o->current->used = 0;
-    return rc;
+    return rc == 0 && by_half ? compact(r) : rc;
 }
 
 void pd_order_free(pd_reader *r) {
