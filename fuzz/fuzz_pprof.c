@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as a pprof. What is read must pass the check of invariants; written and read again it must have the same dump, and
- * the second writing must give the same bytes as the first.
+ * Any bytes as a pprof. What is read must pass the check of invariants; written and read again it must have the same
+ * dump, and the second writing must give the same bytes as the first.
  */
 #include <profconv/plugin.h>
 

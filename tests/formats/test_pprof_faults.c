@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is refused, and in which words; damaged and unlucky reading: cut files, single bytes at a time, no memory, no room.
+ * What is refused, and in which words; damaged and unlucky reading: cut files, single bytes at a time, no memory, no
+ * room.
  */
 #include "tests/formats/pprof_help.h"
 
@@ -50,7 +51,8 @@ static void each_fault(void **state) {
         profconv_error error = {0};
         int status = read_with(b.data, b.size, NULL, NULL, &p, &error);
         if (status != PROFCONV_E_FORMAT || error.status != status || !strstr(error.message, faults[i].message))
-            fail_msg("%s: status %d, \"%s\", expected \"%s\"", faults[i].file, status, error.message, faults[i].message);
+            fail_msg("%s: status %d, \"%s\", expected \"%s\"", faults[i].file, status, error.message,
+                     faults[i].message);
         assert_null(p);
         free(b.data);
     }
@@ -191,7 +193,8 @@ static void no_memory_reading(void **state) {
         profconv_profile *p = NULL;
         profconv_error error = {0};
         int status = 0;
-        FAILING_SWEEP(&heap, (status = read_with(b.data, b.size, &allocator, NULL, &p, &error), profconv_profile_free(p)),
+        FAILING_SWEEP(&heap,
+                      (status = read_with(b.data, b.size, &allocator, NULL, &p, &error), profconv_profile_free(p)),
                       /* A report that cannot take a note counts it and goes on. */
                       assert_true(status == PROFCONV_E_NOMEM || status == 0));
         assert_int_equal(status, 0);

@@ -219,16 +219,24 @@ static void mapping_kinds(void **state) {
         int first;
         uint32_t kind;
     } cases[] = {
-        {"/usr/bin/prog", 1, PROFCONV_MAPPING_EXECUTABLE}, {"/usr/lib/libc.so.6", 0, PROFCONV_MAPPING_LIBRARY},
-        {"", 1, PROFCONV_MAPPING_EXECUTABLE},              {"", 0, PROFCONV_MAPPING_ANONYMOUS},
-        {"//anon", 0, PROFCONV_MAPPING_ANONYMOUS},         {"//anon", 1, PROFCONV_MAPPING_ANONYMOUS},
-        {"[kernel.kallsyms]", 0, PROFCONV_MAPPING_KERNEL}, {"[kernel.kallsyms]_stext", 1, PROFCONV_MAPPING_KERNEL},
+        {"/usr/bin/prog", 1, PROFCONV_MAPPING_EXECUTABLE},
+        {"/usr/lib/libc.so.6", 0, PROFCONV_MAPPING_LIBRARY},
+        {"", 1, PROFCONV_MAPPING_EXECUTABLE},
+        {"", 0, PROFCONV_MAPPING_ANONYMOUS},
+        {"//anon", 0, PROFCONV_MAPPING_ANONYMOUS},
+        {"//anon", 1, PROFCONV_MAPPING_ANONYMOUS},
+        {"[kernel.kallsyms]", 0, PROFCONV_MAPPING_KERNEL},
+        {"[kernel.kallsyms]_stext", 1, PROFCONV_MAPPING_KERNEL},
         {"[guest.kernel.kallsyms]", 0, PROFCONV_MAPPING_GUEST},
-        {"[vdso]", 0, PROFCONV_MAPPING_VDSO},              {"linux-vdso.so.1", 0, PROFCONV_MAPPING_VDSO},
-        {"[vsyscall]", 0, PROFCONV_MAPPING_VDSO},          {"[ext4]", 0, PROFCONV_MAPPING_MODULE},
+        {"[vdso]", 0, PROFCONV_MAPPING_VDSO},
+        {"linux-vdso.so.1", 0, PROFCONV_MAPPING_VDSO},
+        {"[vsyscall]", 0, PROFCONV_MAPPING_VDSO},
+        {"[ext4]", 0, PROFCONV_MAPPING_MODULE},
         {"/lib/modules/6.1/ext4.ko.xz", 0, PROFCONV_MAPPING_MODULE},
-        {"/lib/x.ko", 0, PROFCONV_MAPPING_MODULE},         {"[heap]", 0, PROFCONV_MAPPING_ANONYMOUS},
-        {"[stack]", 0, PROFCONV_MAPPING_ANONYMOUS},        {"/tmp/perf-77.map", 0, PROFCONV_MAPPING_JIT},
+        {"/lib/x.ko", 0, PROFCONV_MAPPING_MODULE},
+        {"[heap]", 0, PROFCONV_MAPPING_ANONYMOUS},
+        {"[stack]", 0, PROFCONV_MAPPING_ANONYMOUS},
+        {"/tmp/perf-77.map", 0, PROFCONV_MAPPING_JIT},
         {"/memfd:x (deleted)", 0, PROFCONV_MAPPING_ANONYMOUS},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -249,15 +257,15 @@ static void value_roles(void **state) {
     assert_int_equal(pfc_pprof_value_role(text("other"), text(""), 0, 0), PROFCONV_ROLE_VALUE);
 }
 
-static int probe(const void *data, size_t size, int whole) {
-    return pfc_pprof_reader.probe(NULL, data, size, whole);
-}
+static int probe(const void *data, size_t size, int whole) { return pfc_pprof_reader.probe(NULL, data, size, whole); }
 
 static void detection(void **state) {
     (void)state;
     static const char *const others[] = {
-        "a;b;c 5\n", "main 1\n", "hello world\n", "heap profile: 1: 2 [3: 4] @ heapprofile\n", "\n", "hp", "PERFILE2",
-        "<?xml version", "bbbbbb 3\n", "h1;h2 8\n", "2;3;4 2\n", "{\"a\":1}", "\"*2\n", "",
+        "a;b;c 5\n",  "main 1\n",  "hello world\n", "heap profile: 1: 2 [3: 4] @ heapprofile\n",
+        "\n",         "hp",        "PERFILE2",      "<?xml version",
+        "bbbbbb 3\n", "h1;h2 8\n", "2;3;4 2\n",     "{\"a\":1}",
+        "\"*2\n",     "",
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (probe(others[i], strlen(others[i]), 1) != 0)

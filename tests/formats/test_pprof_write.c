@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writing pprof: what comes back after reading it again, which rows are chosen and in which order, the settings, what is
- * reported as lost, and branch records in coordinates that no load address is in.
+ * Writing pprof: what comes back after reading it again, which rows are chosen and in which order, the settings, what
+ * is reported as lost, and branch records in coordinates that no load address is in.
  */
 #include "tests/formats/pprof_help.h"
 
@@ -36,7 +36,8 @@ static void round_trips(void **state) {
 
 static void no_waste(void **state) {
     (void)state;
-    /* The same fields in another order, but for the sample's single value, which mkpprof.py packs into 3 bytes instead of 2. */
+    /* The same fields in another order, but for the sample's single value, which mkpprof.py packs into 3 bytes instead
+     * of 2. */
     bytes b = seed("small.pb");
     profconv_profile *p = read_ok(b.data, b.size);
     bytes raw = write_ok(p, "pprof.compress=no", NULL);
@@ -142,7 +143,8 @@ static void only_what_is_used(void **state) {
     assert_int_equal(profconv_builder_new(&b, NULL, NULL, NULL), 0);
     add_samples_type(b);
     add_mapping(b, "/lib/unused.so", PROFCONV_MAPPING_LIBRARY, 0, 0x1000, 0, 0);
-    profconv_id library = add_mapping(b, "/lib/used.so", PROFCONV_MAPPING_LIBRARY, 0, 0x1000, 0, PROFCONV_MAPPING_HAS_FUNCTIONS);
+    profconv_id library =
+        add_mapping(b, "/lib/used.so", PROFCONV_MAPPING_LIBRARY, 0, 0x1000, 0, PROFCONV_MAPPING_HAS_FUNCTIONS);
     add_mapping(b, "/bin/prog", PROFCONV_MAPPING_EXECUTABLE, 0, 0x1000, 0, PROFCONV_MAPPING_MAIN);
     add_function(b, "unused", 0);
     profconv_line line = {0};
@@ -254,9 +256,12 @@ static profconv_profile *branch_profile(void) {
     const uint32_t has = PROFCONV_MAPPING_HAS_FUNCTIONS | PROFCONV_MAPPING_HAS_FILENAMES;
     assert_int_equal(profconv_builder_new(&b, NULL, NULL, NULL), 0);
     add_samples_type(b);
-    profconv_id program = add_mapping(b, "/bin/prog", PROFCONV_MAPPING_EXECUTABLE, 0x1000, 0x5000, 0x1000, PROFCONV_MAPPING_MAIN | has);
-    profconv_id kernel = add_mapping(b, "[kernel.kallsyms]", PROFCONV_MAPPING_KERNEL, 0xffffffff9a000000, 0xffffffff9b000000, 0, has);
-    profconv_id module = add_mapping(b, "[ext4]", PROFCONV_MAPPING_MODULE, 0xffffffffc0400000, 0xffffffffc0500000, 0, 0);
+    profconv_id program =
+        add_mapping(b, "/bin/prog", PROFCONV_MAPPING_EXECUTABLE, 0x1000, 0x5000, 0x1000, PROFCONV_MAPPING_MAIN | has);
+    profconv_id kernel =
+        add_mapping(b, "[kernel.kallsyms]", PROFCONV_MAPPING_KERNEL, 0xffffffff9a000000, 0xffffffff9b000000, 0, has);
+    profconv_id module =
+        add_mapping(b, "[ext4]", PROFCONV_MAPPING_MODULE, 0xffffffffc0400000, 0xffffffffc0500000, 0, 0);
     profconv_id library = add_mapping(b, "/lib/libc.so", PROFCONV_MAPPING_LIBRARY, 0x2000, 0x6000, 0x2000, has);
     profconv_id user = add_location(b, program, 0x1100, NULL, 0);
     profconv_id call = add_location(b, kernel, 0xffffffff9a000123, NULL, 0);
@@ -347,7 +352,8 @@ static void branch_rows(void **state) {
     assert_int_equal(profconv_profile_address(q, 0)->count, 5);
     /* The samples are what they were. */
     assert_int_equal(profconv_profile_rows(q, PROFCONV_TABLE_SAMPLE), 2);
-    assert_true(address_of(q, profconv_profile_stack(q, profconv_profile_sample_stack(q, 0))->location) == 0xffffffff9a000123);
+    assert_true(address_of(q, profconv_profile_stack(q, profconv_profile_sample_stack(q, 0))->location) ==
+                0xffffffff9a000123);
     profconv_report_free(report);
     profconv_profile_free(p);
     profconv_profile_free(q);
@@ -371,9 +377,9 @@ static void branches_off(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trips),     cmocka_unit_test(no_waste),          cmocka_unit_test(settings),
+        cmocka_unit_test(round_trips),      cmocka_unit_test(no_waste),          cmocka_unit_test(settings),
         cmocka_unit_test(nothing_to_write), cmocka_unit_test(only_what_is_used), cmocka_unit_test(names_alone),
-        cmocka_unit_test(labels),          cmocka_unit_test(branch_mappings),   cmocka_unit_test(branch_rows),
+        cmocka_unit_test(labels),           cmocka_unit_test(branch_mappings),   cmocka_unit_test(branch_rows),
         cmocka_unit_test(branches_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """pprof -> pprof through the model is identical for `go tool pprof -raw`, and the two accept the same files.
 
-Go's tool shows every field that it knows: tables with their ids, lines, columns, labels, units, comments and facts. Where
-a file's ids are not 1, 2, 3, ... in table order, ours are, since other readers insist on that; such files are compared
-with both sides renumbered. Files: fuzz/seeds/pprof, and the conformance corpus where it is.
+Go's tool shows every field that it knows: tables with their ids, lines, columns, labels, units, comments and facts.
+Where a file's ids are not 1, 2, 3, ... in table order, ours are, since other readers insist on that; such files are
+compared with both sides renumbered. Files: fuzz/seeds/pprof, and the conformance corpus where it is.
 """
 import glob
 import os
@@ -31,7 +31,8 @@ DROPS = {"branches_odd.pb"}
 
 
 def run(command, scratch):
-    env = dict(os.environ, HOME=scratch, PPROF_TMPDIR=scratch, GOTOOLCHAIN="local", GOFLAGS="", PPROF_BINARY_PATH=scratch)
+    env = dict(os.environ, HOME=scratch, PPROF_TMPDIR=scratch, PPROF_BINARY_PATH=scratch, GOTOOLCHAIN="local",
+               GOFLAGS="")
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
 
 

@@ -103,7 +103,7 @@ def full(s):
     out += function(s, 1, "ns::leaf(int)", "_ZN2ns4leafEi", "leaf.cc", 10)
     out += function(s, 2, "main", "main", "main.cc", 39)
     out += function(s, 3, "unused", "unused")
-    tail = num(7, s("malloc|free")) + num(8, s("keep_.*")) + num(9, 1700000000123456789) + num(10, 5000000000)
+    tail = num(7, s("malloc|free")) + num(8, s("keep_.*")) + num(9, 1700000000123456789) + num(10, 5 * 10**9)
     tail += value_type(s, "cpu", "nanoseconds", 11) + num(12, 10000000)
     tail += num(13, s("first comment")) + num(13, s("second: comment"))
     tail += num(14, s("cpu")) + num(15, s("https://example.org/doc"))
@@ -126,12 +126,13 @@ def small(s, **change):
 
 
 def strings_first(s):
-    body = value_type(s, "samples", "count") + sample([1], [4]) + location(1, 0, 0, [(1, 0, 0)]) + function(s, 1, "only")
+    body = value_type(s, "samples", "count") + sample([1], [4])
+    body += location(1, 0, 0, [(1, 0, 0)]) + function(s, 1, "only")
     return s.fields() + body
 
 
 def mixed_order(s):
-    """Functions and locations in turn, then samples whose lists are not packed, strings in between, one in a second piece."""
+    """Functions and locations in turn, then samples whose lists are not packed, strings in two pieces."""
     out = num(9, 123) + value_type(s, "alloc_objects", "count") + value_type(s, "alloc_space", "bytes")
     out += function(s, 1, "a", "a") + location(1, 0, 0, [(1, 1, 0)]) + function(s, 2, "b", "b")
     out += location(2, 0, 0, [(2, 2, 0), (1, 3, 0)])
@@ -208,7 +209,8 @@ def files():
     yield "bad_location_zero.pb", small(t := s(), samples=sample([0], [5]))
     yield "bad_location_twice.pb", small(t := s(), locations=location(1, 1, 1) + location(2, 1, 2) + location(1, 1, 3))
     yield "bad_location_id0.pb", small(t := s(), locations=location(1, 1, 1) + location(0, 1, 3))
-    yield "bad_function_missing.pb", small(t := s(), locations=location(1, 1, 1, [(1, 1, 0), (9, 1, 0)]) + location(2, 1, 1))
+    lines = [(1, 1, 0), (9, 1, 0)]
+    yield "bad_function_missing.pb", small(t := s(), locations=location(1, 1, 1, lines) + location(2, 1, 1))
     yield "bad_function_zero.pb", small(t := s(), locations=location(1, 1, 1, [(0, 1, 0)]) + location(2, 1, 1))
     yield "bad_function_twice.pb", small(t := s(), functions=function(t, 1, "a") + function(t, 1, "b"))
     yield "bad_function_id0.pb", small(t := s(), functions=function(t, 0, "a"))

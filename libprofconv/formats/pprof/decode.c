@@ -20,8 +20,8 @@ static int bad_message(pfc_pprof_reader_state *r, const ProtobufCMessageDescript
 }
 
 int pfc_pprof_too_many(pfc_pprof_reader_state *r, const char *what) {
-    return profconv_error_set(r->error, PROFCONV_E_LIMIT, r->offset, 0,
-                              "offset 0x%" PRIx64 ": more than %u %s", r->offset, PFC_PPROF_ROWS_MAX, what);
+    return profconv_error_set(r->error, PROFCONV_E_LIMIT, r->offset, 0, "offset 0x%" PRIx64 ": more than %u %s",
+                              r->offset, PFC_PPROF_ROWS_MAX, what);
 }
 
 static int spool_status(pfc_pprof_reader_state *r, const pfc_spool *spool) {
@@ -44,7 +44,8 @@ const char *pfc_pprof_concatenated(const pfc_pprof_reader_state *r) {
     if (half == 0 || r->types.count != 2 * half)
         return "";
     for (size_t i = 0; i < half; i++)
-        if (r->types.data[i].type != r->types.data[half + i].type || r->types.data[i].unit != r->types.data[half + i].unit)
+        if (r->types.data[i].type != r->types.data[half + i].type ||
+            r->types.data[i].unit != r->types.data[half + i].unit)
             return "";
     return " (concatenated profiles? the sample types are there twice; split the file)";
 }

@@ -2,8 +2,9 @@
  *
  * The end of reading a pprof: names and references are resolved, and the rows go to the builder in file order.
  *
- * Refused, as by google/pprof: references to strings, functions and locations that do not exist, samples whose number of
- * values is not that of the sample types. A location whose mapping does not exist is taken to have none, also as there.
+ * Refused, as by google/pprof: references to strings, functions and locations that do not exist, samples whose number
+ * of values is not that of the sample types. A location whose mapping does not exist is taken to have none, also as
+ * there.
  */
 #include "libprofconv/formats/pprof/reader.h"
 
@@ -74,7 +75,7 @@ static int finish_types(pfc_pprof_reader_state *r) {
         profconv_string name = profconv_builder_get_string(r->builder, row.name);
         profconv_string unit = profconv_builder_get_string(r->builder, row.unit);
         pfc_pprof_column column = pfc_pprof_column_of(name, unit);
-        if (PFC_VEC_PUSH(&r->mem, &r->columns, column))
+        if (PFC_VEC_PUSH(&r->mem, &r->columns, (uint8_t)column))
             return pfc_mem_error(&r->mem, r->error);
         if (column != PFC_PPROF_SAMPLES) {
             r->branch_columns++;
@@ -180,7 +181,8 @@ static int finish_lines(pfc_pprof_reader_state *r, uint32_t i, tables *t, int *e
         uint32_t row = pfc_idset_find(&r->function_ids, function);
         if (row == 0)
             return profconv_error_set(r->error, PROFCONV_E_FORMAT, PROFCONV_NO_OFFSET, 0,
-                                      "location id %" PRIu64 ": line %" PRIu64 ": function id %" PRIu64 " does not exist",
+                                      "location id %" PRIu64 ": line %" PRIu64 ": function id %" PRIu64
+                                      " does not exist",
                                       pfc_idset_id(&r->location_ids, i), k + 1, function);
         profconv_line line = {0};
         line.function = t->functions[row];
@@ -209,8 +211,9 @@ static int finish_locations(pfc_pprof_reader_state *r, tables *t) {
             return status;
         t->locations[i] = profconv_builder_location(r->builder, &row, t->lines.data, (uint32_t)t->lines.count);
         external = external && row.address == 0;
-        t->location_flags[i] = external ? PFC_PPROF_IS_EXTERNAL
-                               : row.mapping == 0 || row.address == 0 ? PFC_PPROF_NO_ADDRESS : 0;
+        t->location_flags[i] = external                               ? PFC_PPROF_IS_EXTERNAL
+                               : row.mapping == 0 || row.address == 0 ? PFC_PPROF_NO_ADDRESS
+                                                                      : 0;
         if (i % 4096 == 0 && (status = pfc_pprof_checkpoint(r)) != 0)
             return status;
     }
@@ -219,12 +222,13 @@ static int finish_locations(pfc_pprof_reader_state *r, tables *t) {
 
 static void finish_notes(pfc_pprof_reader_state *r) {
     if (r->truncated_stacks)
-        profconv_report_add(r->report, PROFCONV_NOTE_WARNING, "stack-truncated", r->truncated_stacks, 0,
-                            PROFCONV_NO_OFFSET, 0, "stacks of more than %" PRIu32 " frames lost root frames (max_depth)",
-                            r->limits->max_depth);
+        profconv_report_add(
+            r->report, PROFCONV_NOTE_WARNING, "stack-truncated", r->truncated_stacks, 0, PROFCONV_NO_OFFSET, 0,
+            "stacks of more than %" PRIu32 " frames lost root frames (max_depth)", r->limits->max_depth);
     if (r->dangling_mappings)
         profconv_report_add(r->report, PROFCONV_NOTE_WARNING, "missing-mapping", r->dangling_mappings, 0,
-                            PROFCONV_NO_OFFSET, 0, "locations refer to mappings that do not exist; read as without one");
+                            PROFCONV_NO_OFFSET, 0,
+                            "locations refer to mappings that do not exist; read as without one");
     if (r->ambiguous_labels)
         profconv_report_add(r->report, PROFCONV_NOTE_WARNING, "ambiguous-label", r->ambiguous_labels, 0,
                             PROFCONV_NO_OFFSET, 0, "labels with both a string and a number; read as strings");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The end of reading a pprof, part two: stacks, label sets and samples, or, in columns that carry branch records, edges,
- * ranges and addresses.
+ * The end of reading a pprof, part two: stacks, label sets and samples, or, in columns that carry branch records,
+ * edges, ranges and addresses.
  *
- * Branch records in a pprof: sample types `branch`, `branch_mispredicted`, `range` and `address`, all with the unit "count"; stacks,
- * leaf first, [to, from], [end, begin] and [address]. The sample type alone says what a row is, since stores that
- * merge profiles keep nothing else apart.
+ * Branch records in a pprof: sample types `branch`, `branch_mispredicted`, `range` and `address`, all with the unit
+ * "count"; stacks, leaf first, [to, from], [end, begin] and [address]. The sample type alone says what a row is, since
+ * stores that merge profiles keep nothing else apart.
  */
 #include "libprofconv/formats/pprof/reader.h"
 
@@ -19,7 +19,7 @@ typedef struct sample_reader {
     pfc_pprof_reader_state *r;
     const profconv_id *locations;
     const uint8_t *location_flags;
-    uint64_t number;                /* of the sample, from 1 */
+    uint64_t number; /* of the sample, from 1 */
     uint32_t node;
     PFC_VEC(int64_t) values;        /* as in the file */
     PFC_VEC(int64_t) sample_values; /* of the columns of samples */
@@ -28,8 +28,8 @@ typedef struct sample_reader {
     int64_t odd_weight;
     uint64_t negative;
     int64_t negative_weight;
-    uint64_t no_address;            /* branch rows that no compiler can use */
-    uint64_t labelled;              /* branch rows with labels */
+    uint64_t no_address; /* branch rows that no compiler can use */
+    uint64_t labelled;   /* branch rows with labels */
 } sample_reader;
 
 /* ---- stacks ---- */
@@ -176,7 +176,8 @@ static int depth_is(const sample_reader *s, unsigned depth) {
     return depth == 0 && node == 0;
 }
 
-/* Stores that clear addresses (of mappings that say has_functions) leave nothing that a compiler's profile could be made of. */
+/* Stores that clear addresses (of mappings that say has_functions) leave nothing that a compiler's profile could be
+ * made of. */
 static int lacks_address(const sample_reader *s) {
     const profconv_stack *nodes = s->r->trie.nodes.data;
     for (uint32_t node = s->node; node; node = nodes[node].parent)
@@ -259,20 +260,21 @@ static int finish_sample(sample_reader *s) {
 static void sample_notes(const sample_reader *s) {
     if (s->odd_stacks)
         profconv_report_add(s->r->report, PROFCONV_NOTE_DROPPED, "branch-stack-depth", s->odd_stacks, s->odd_weight,
-                            PROFCONV_NO_OFFSET, 0, "values of branch columns whose stack has not the one or two frames of a branch record");
+                            PROFCONV_NO_OFFSET, 0,
+                            "values of branch columns whose stack has not the one or two frames of a branch record");
     if (s->negative)
         profconv_report_add(s->r->report, PROFCONV_NOTE_DROPPED, "branch-negative", s->negative, s->negative_weight,
                             PROFCONV_NO_OFFSET, 0, "negative values of branch columns");
     if (s->no_address)
         profconv_report_add(s->r->report, PROFCONV_NOTE_WARNING, "branch-no-address", s->no_address, 0,
-                            PROFCONV_NO_OFFSET, 0, "branch records at locations without an address in a mapping: cleared by a store?");
+                            PROFCONV_NO_OFFSET, 0,
+                            "branch records at locations without an address in a mapping: cleared by a store?");
     if (s->labelled)
         profconv_report_add(s->r->report, PROFCONV_NOTE_LOST, "branch-labels", s->labelled, 0, PROFCONV_NO_OFFSET, 0,
                             "labels of branch records");
 }
 
-int pfc_pprof_finish_samples(pfc_pprof_reader_state *r, const profconv_id *locations,
-                             const uint8_t *location_flags) {
+int pfc_pprof_finish_samples(pfc_pprof_reader_state *r, const profconv_id *locations, const uint8_t *location_flags) {
     sample_reader s = {0};
     uint32_t bad;
     s.r = r;

@@ -35,16 +35,16 @@ static const ProtobufCMessageDescriptor *const profile_type = &perftools__profil
 
 static const char *field_name(uint64_t number) {
     const ProtobufCFieldDescriptor *field =
-        number == 0 || number >= FIELD_END
-            ? NULL
-            : protobuf_c_message_descriptor_get_field(profile_type, (unsigned)number);
+        number == 0 || number >= FIELD_END ? NULL
+                                           : protobuf_c_message_descriptor_get_field(profile_type, (unsigned)number);
     return field ? field->name : "unknown";
 }
 
 /* ---- detection ---- */
 
-/* A pprof has no magic number. The first fields must read as what a profile may contain, submessages included, and the string
- * table must start with the empty string. `*weight` grows with the evidence; 0 is returned when there is a contradiction. */
+/* A pprof has no magic number. The first fields must read as what a profile may contain, submessages included, and the
+ * string table must start with the empty string. `*weight` grows with the evidence; 0 is returned when there is a
+ * contradiction. */
 static int probe_field(const pfc_wire_field *field, int *weight, int *strings) {
     int packed;
     int expected = pfc_wire_expected(profile_type, field->number, &packed);
@@ -116,8 +116,8 @@ static int read_string(pfc_pprof_reader_state *r, const uint8_t *data, size_t si
                                   size, r->limits->max_string);
     if (r->strings.count == 0 && size != 0)
         return profconv_error_set(r->error, PROFCONV_E_FORMAT, r->offset, 0,
-                                  "offset 0x%" PRIx64 ": string 0 has %zu bytes, it must be the empty string", r->offset,
-                                  size);
+                                  "offset 0x%" PRIx64 ": string 0 has %zu bytes, it must be the empty string",
+                                  r->offset, size);
     if (r->strings.count >= UINT32_MAX - 16)
         return profconv_error_set(r->error, PROFCONV_E_LIMIT, r->offset, 0, "offset 0x%" PRIx64 ": too many strings",
                                   r->offset);
@@ -183,8 +183,8 @@ static int read_field(pfc_pprof_reader_state *r, const pfc_wire_field *field) {
         return PROFCONV_OK; /* from a later version of the format */
     if ((unsigned)expected != field->wire && !(packed && field->wire == PFC_WIRE_BYTES))
         return profconv_error_set(r->error, PROFCONV_E_FORMAT, r->offset, 0,
-                                  "offset 0x%" PRIx64 ": %s (field %" PRIu64 ") has wire type %u, expected %d", r->offset,
-                                  field_name(field->number), field->number, field->wire, expected);
+                                  "offset 0x%" PRIx64 ": %s (field %" PRIu64 ") has wire type %u, expected %d",
+                                  r->offset, field_name(field->number), field->number, field->wire, expected);
     int64_t value = (int64_t)field->value;
     switch (field->number) {
     case FIELD_STRING:
@@ -223,8 +223,8 @@ static int truncated(pfc_pprof_reader_state *r, const pfc_wire_field *field, uin
                               r->offset, field_name(field->number), field->number, need, left);
 }
 
-/* Reads the fields that are whole within data[0..size): *used bytes of them; *need: what the next one needs to be seen, 0 when
- * there is no part of one. */
+/* Reads the fields that are whole within data[0..size): *used bytes of them; *need: what the next one needs to be seen,
+ * 0 when there is no part of one. */
 static int read_window(pfc_pprof_reader_state *r, uint64_t base, const uint8_t *data, size_t size, size_t *used,
                        pfc_wire_field *field, uint64_t *need) {
     *used = 0;
@@ -263,8 +263,8 @@ static int read_fields(pfc_pprof_reader_state *r, profconv_input *input) {
         int status = profconv_input_window(input, (size_t)want, &data, &got, r->error);
         if (status == PROFCONV_E_LIMIT) /* a length that no real field has: most likely damage, so say where */
             return profconv_error_set(r->error, PROFCONV_E_LIMIT, r->offset, 0,
-                                      "offset 0x%" PRIx64 ": field of %" PRIu64 " bytes, too large to be read", r->offset,
-                                      want);
+                                      "offset 0x%" PRIx64 ": field of %" PRIu64 " bytes, too large to be read",
+                                      r->offset, want);
         if (status)
             return status;
         if (got == 0)
@@ -357,7 +357,8 @@ static int pprof_read(void *user, profconv_input *input, profconv_builder *build
     if (!status)
         status = read_fields(&r, input);
     if (!status && profconv_input_offset(input) == 0)
-        status = profconv_error_set(error, PROFCONV_E_FORMAT, 0, 0, "offset 0x0: empty input, a pprof has at least a string table");
+        status = profconv_error_set(error, PROFCONV_E_FORMAT, 0, 0,
+                                    "offset 0x0: empty input, a pprof has at least a string table");
     if (!status)
         status = pfc_pprof_finish(&r);
     state_free(&r);

@@ -117,8 +117,7 @@ void pfc_pprof_entity(char out[PFC_PPROF_ENTITY], const char *kind, uint64_t num
 /* finish.c: checks what refers to what, and fills the builder. */
 int pfc_pprof_finish(pfc_pprof_reader_state *r);
 /* The interned string `index`; what and member name who refers to it. */
-int pfc_pprof_string(pfc_pprof_reader_state *r, uint32_t index, const char *what, const char *member,
-                     profconv_id *out);
+int pfc_pprof_string(pfc_pprof_reader_state *r, uint32_t index, const char *what, const char *member, profconv_id *out);
 /* The builder's sticky error, or the memory limit over builder and reader together. */
 int pfc_pprof_checkpoint(pfc_pprof_reader_state *r);
 

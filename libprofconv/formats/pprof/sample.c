@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Samples: nine tenths of the bytes of most files, so decoded by hand: what protobuf-c would allocate, fill and give back
- * for each one goes straight into arrays that are used again. Measured on 300,000 samples of 59 frames: 0.24 s with
- * the generated code, 0.11 s so. A message that does not decode is explained by wire.c, as everywhere.
+ * Samples: most of the bytes of most files, so decoded by hand: what protobuf-c would allocate, fill and give back for
+ * each one goes straight into arrays that are used again. For 300,000 samples of 59 frames perf counted 0.21 s in the
+ * generated code and what took its results over, and 0.13 s so, of 1.3 s in all. A message that does not decode is
+ * explained by wire.c, as everywhere.
  */
 #include "libprofconv/formats/pprof/reader.h"
 

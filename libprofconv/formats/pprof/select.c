@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Decides which functions, mappings and locations a pprof gets, in which order, and numbers them 1, 2, 3, ... as the strictest
- * readers want them. A profile that came as a pprof keeps all its rows; of any other only what a sample or branch
- * record refers to is written, the main binary first.
+ * Decides which functions, mappings and locations a pprof gets, in which order, and numbers them 1, 2, 3, ... as the
+ * strictest readers want them. A profile that came as a pprof keeps all its rows; of any other only what a sample or
+ * branch record refers to is written, the main binary first.
  */
 #include "libprofconv/formats/pprof/writer.h"
 

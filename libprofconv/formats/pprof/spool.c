@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The compact stores of the reader. Most files put samples before the locations that they refer to, and all put names last, so
- * nearly everything has to wait; these stores make that cost a fraction of the inflated file.
+ * The compact stores of the reader. Most files put samples before the locations that they refer to, and all put names
+ * last, so nearly everything has to wait; these stores make that cost a fraction of the inflated file.
  */
 #include "libprofconv/formats/pprof/spool.h"
 

@@ -37,7 +37,7 @@ typedef struct pfc_idset {
     PFC_VEC(uint64_t) ids; /* empty while the ids are 1, 2, 3, ... as nearly every writer makes them */
     pfc_index index;
     uint32_t count;
-    int listed;            /* the ids are in `ids` and in `index` */
+    int listed; /* the ids are in `ids` and in `index` */
 } pfc_idset;
 
 /* The row (from 1) of `id`, or 0. */

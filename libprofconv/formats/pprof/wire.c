@@ -113,7 +113,8 @@ static int explain(const ProtobufCMessageDescriptor *type, const uint8_t *data, 
                                       "offset 0x%" PRIx64 ": %s: number of more than 10 bytes", place, what);
         if (status == PFC_WIRE_TYPE)
             return profconv_error_set(error, PROFCONV_E_FORMAT, place, 0,
-                                      "offset 0x%" PRIx64 ": %s: field %" PRIu64 " has wire type %u, which pprof never uses",
+                                      "offset 0x%" PRIx64 ": %s: field %" PRIu64
+                                      " has wire type %u, which pprof never uses",
                                       place, what, field.number, field.wire);
         int packed;
         int expected = pfc_wire_expected(type, field.number, &packed);

@@ -22,9 +22,9 @@ typedef struct pfc_wire_field {
 
 typedef enum pfc_wire_status {
     PFC_WIRE_OK,
-    PFC_WIRE_MORE,   /* the field goes on past the bytes given; *need is a size that is known to be needed */
-    PFC_WIRE_LONG,   /* a number of more than 10 bytes */
-    PFC_WIRE_TYPE    /* wire type 3, 4, 6 or 7; field->wire and number are set */
+    PFC_WIRE_MORE, /* the field goes on past the bytes given; *need is a size that is known to be needed */
+    PFC_WIRE_LONG, /* a number of more than 10 bytes */
+    PFC_WIRE_TYPE  /* wire type 3, 4, 6 or 7; field->wire and number are set */
 } pfc_wire_status;
 
 /* The field at the start of data[0..size), size > 0. */

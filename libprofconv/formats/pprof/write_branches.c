@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Branch records in a pprof, after the ordinary samples: rows of the sample types `branch`, `branch_mispredicted`, `range` and `address`
- * (unit "count"), each with values of its own kind only; stacks, leaf first, are [to, from], [end, begin] and
- * [address]. Such rows pass through stores that merge profiles, since equal stacks add up.
+ * Branch records in a pprof, after the ordinary samples: rows of the sample types `branch`, `branch_mispredicted`,
+ * `range` and `address` (unit "count"), each with values of its own kind only; stacks, leaf first, are [to, from],
+ * [end, begin] and [address]. Such rows pass through stores that merge profiles, since equal stacks add up.
  *
  * Stores compare addresses without rebasing them, so these must not depend on where code was loaded. Mappings of
  * files already count from the file's start; the kernel and its modules get a second entry in coordinates of the image.
@@ -59,12 +59,14 @@ static int is_external(const pfc_pprof_writer_state *w, profconv_id location) {
     if (row->address != 0 || row->line_count != 1)
         return 0;
     const profconv_line *line = profconv_profile_line(w->profile, location, 0);
-    profconv_string name = profconv_profile_string(w->profile, profconv_profile_function(w->profile, line->function)->name);
+    profconv_string name =
+        profconv_profile_string(w->profile, profconv_profile_function(w->profile, line->function)->name);
     return name.size == sizeof PFC_PPROF_EXTERNAL_NAME - 1 &&
            memcmp(name.data, PFC_PPROF_EXTERNAL_NAME, name.size) == 0;
 }
 
-/* Anywhere outside: the location that a pprof came with, or two entries that the model does not have, after all others. */
+/* Anywhere outside: the location that a pprof came with, or two entries that the model does not have, after all others.
+ */
 static void select_external(pfc_pprof_writer_state *w) {
     for (size_t i = 0; i < w->location_order.count; i++)
         if (!w->location_order.data[i].image && is_external(w, w->location_order.data[i].row)) {

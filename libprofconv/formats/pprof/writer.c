@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writes a pprof: sample types, samples, mappings, locations, functions, then the strings that these used, in the order of their
- * first use, then the profile-wide facts. Everything but the id tables is streamed.
+ * Writes a pprof: sample types, samples, mappings, locations, functions, then the strings that these used, in the order
+ * of their first use, then the profile-wide facts. Everything but the id tables is streamed.
  */
 #include "libprofconv/formats/pprof/writer.h"
 
@@ -21,8 +21,8 @@ static void write_label(pfc_pprof_writer_state *w, const profconv_label *label) 
     size_t begin = pfc_pprof_begin_inner(&w->out, 3);
     pfc_pprof_put(&w->out, LABEL_KEY, pfc_pprof_string_of(w, label->key));
     if (label->numeric) {
-        /* A label whose number and unit are both missing does not exist for pprof. Readers take the key for the unit of a label
-         * without one, so saying that changes nothing else. */
+        /* A label whose number and unit are both missing does not exist for pprof. Readers take the key for the unit of
+         * a label without one, so saying that changes nothing else. */
         profconv_id unit = label->number == 0 && label->unit == 0 ? label->key : label->unit;
         pfc_pprof_put(&w->out, LABEL_NUM, (uint64_t)label->number);
         pfc_pprof_put(&w->out, LABEL_UNIT, pfc_pprof_string_of(w, unit));
@@ -50,7 +50,8 @@ static inline uint32_t column_u32(const profconv_column *column, uint32_t row) {
     return value;
 }
 
-/* The ids of a stack's locations, leaf first. Where all rows are written, ids are rows, and looking them up is spared. */
+/* The ids of a stack's locations, leaf first. Where all rows are written, ids are rows, and looking them up is spared.
+ */
 static int stack_ids(pfc_pprof_writer_state *w, const stack_columns *stacks, profconv_id node) {
     const uint32_t *ids = w->ids_are_rows ? NULL : w->location_ids;
     size_t count = 0;
@@ -277,7 +278,8 @@ static int write_profile(pfc_pprof_writer_state *w) {
 
 static uint64_t branch_records(const profconv_profile *profile) {
     return (uint64_t)profconv_profile_rows(profile, PROFCONV_TABLE_BRANCH) +
-           profconv_profile_rows(profile, PROFCONV_TABLE_RANGE) + profconv_profile_rows(profile, PROFCONV_TABLE_ADDRESS);
+           profconv_profile_rows(profile, PROFCONV_TABLE_RANGE) +
+           profconv_profile_rows(profile, PROFCONV_TABLE_ADDRESS);
 }
 
 static void report_losses(const pfc_pprof_writer_state *w) {
@@ -292,8 +294,8 @@ static void report_losses(const pfc_pprof_writer_state *w) {
         profconv_report_add(w->report, PROFCONV_NOTE_LOST, "discriminators", w->lost_discriminators, 0,
                             PROFCONV_NO_OFFSET, 0, "DWARF discriminators of lines cannot be held by pprof");
     if (w->lost_empty_labels && !profconv_profile_verbatim(w->profile))
-        profconv_report_add(w->report, PROFCONV_NOTE_LOST, "empty-labels", w->lost_empty_labels, 0, PROFCONV_NO_OFFSET, 0,
-                            "labels with an empty value do not exist for readers of pprof");
+        profconv_report_add(w->report, PROFCONV_NOTE_LOST, "empty-labels", w->lost_empty_labels, 0, PROFCONV_NO_OFFSET,
+                            0, "labels with an empty value do not exist for readers of pprof");
     if (pids)
         profconv_report_add(w->report, PROFCONV_NOTE_LOST, "mapping-pid", pids, 0, PROFCONV_NO_OFFSET, 0,
                             "pprof cannot say which process run-time code or anonymous memory belongs to");
@@ -316,8 +318,9 @@ static int check_content(const profconv_profile *profile, int branches, profconv
         return profconv_error_set(error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
                                   "no samples: the profile holds branch records only, and pprof.branches is off");
     if (profconv_profile_facets(profile) & PROFCONV_FACET_SOURCE_COUNTS)
-        return profconv_error_set(error, PROFCONV_E_MISSING_FACET, PROFCONV_NO_OFFSET, 0,
-                                  "pprof needs call stacks or branch records, and the profile holds source counts only");
+        return profconv_error_set(
+            error, PROFCONV_E_MISSING_FACET, PROFCONV_NO_OFFSET, 0,
+            "pprof needs call stacks or branch records, and the profile holds source counts only");
     return profconv_error_set(error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0, "the profile holds no samples");
 }
 
@@ -326,8 +329,7 @@ static int start_output(profconv_output *output, const profconv_options *options
         return PROFCONV_OK;
     int64_t level = profconv_options_int(options, "pprof", settings, "level");
     if (level < 1 || level > 9)
-        return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
-                                  "pprof.level must be 1 to 9");
+        return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0, "pprof.level must be 1 to 9");
     return profconv_output_gzip(output, (int)level, error);
 }
 

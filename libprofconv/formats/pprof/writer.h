@@ -27,8 +27,8 @@ typedef struct pfc_pprof_encoder {
 void pfc_pprof_put(pfc_pprof_encoder *e, unsigned field, uint64_t value);
 /* The same for a repeated field's element, where zero counts. */
 void pfc_pprof_put_element(pfc_pprof_encoder *e, unsigned field, uint64_t value);
-/* A repeated field; packed when that is shorter (more than two elements), as Go's writer does it; u32s are packed only when
- * the field is the first of its message. */
+/* A repeated field; packed when that is shorter (more than two elements), as Go's writer does it; u32s are packed only
+ * when the field is the first of its message. */
 void pfc_pprof_put_u32s(pfc_pprof_encoder *e, unsigned field, const uint32_t *values, size_t count);
 void pfc_pprof_put_i64s(pfc_pprof_encoder *e, unsigned field, const int64_t *values, size_t count);
 /* A message of small scalars within the message: nothing but pfc_pprof_put calls between the two. */
@@ -82,7 +82,7 @@ typedef struct pfc_pprof_writer_state {
     PFC_VEC(profconv_string) string_order; /* what is not the model's own is static, or in `texts` */
     PFC_VEC(pfc_pprof_text) texts;         /* to be freed */
 
-    PFC_VEC(uint32_t) ids;         /* of one sample */
+    PFC_VEC(uint32_t) ids; /* of one sample */
     PFC_VEC(int64_t) values;
 
     uint64_t lost_discriminators;
@@ -97,7 +97,8 @@ uint32_t pfc_pprof_string_of(pfc_pprof_writer_state *w, profconv_id string);
 /* The same for text that the model does not hold. `text` must outlive the writing. */
 uint32_t pfc_pprof_text_of(pfc_pprof_writer_state *w, const char *text, size_t size);
 /* prefix + separator + rest, as one text. */
-uint32_t pfc_pprof_joined(pfc_pprof_writer_state *w, profconv_string prefix, const char *separator, profconv_string rest);
+uint32_t pfc_pprof_joined(pfc_pprof_writer_state *w, profconv_string prefix, const char *separator,
+                          profconv_string rest);
 
 /* write_branches.c */
 /* Gives ids to what branch records refer to. */
