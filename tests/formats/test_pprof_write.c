@@ -156,7 +156,6 @@ static void only_what_is_used(void **state) {
     profconv_id stack = profconv_builder_stack_leaf_first(b, &leaf, 1);
     profconv_builder_sample(b, stack, 0, 0, &one, 1);
     profconv_builder_attribute(b, "hostname", "build7", 6);
-    profconv_builder_comment(b, profconv_builder_cstring(b, "said"));
     profconv_profile *p = freeze(b);
     profconv_report *report;
     assert_int_equal(profconv_report_new(&report, NULL, NULL), 0);
@@ -173,10 +172,30 @@ static void only_what_is_used(void **state) {
     assert_int_equal(profconv_profile_rows(q, PROFCONV_TABLE_FUNCTION), 2);
     assert_text(q, profconv_profile_function(q, 1)->name, "used");
     assert_int_equal(profconv_profile_function(q, 1)->start_line, 7);
-    assert_int_equal(profconv_profile_rows(q, PROFCONV_TABLE_COMMENT), 2);
-    assert_text(q, profconv_profile_comment(q, 0), "said");
-    assert_text(q, profconv_profile_comment(q, 1), "hostname: build7");
+    assert_int_equal(profconv_profile_rows(q, PROFCONV_TABLE_COMMENT), 1);
+    assert_text(q, profconv_profile_comment(q, 0), "hostname: build7");
     assert_int_equal(noted(report, PROFCONV_NOTE_LOST, "discriminators"), 1);
+    profconv_report_free(report);
+    profconv_profile_free(p);
+    profconv_profile_free(q);
+}
+
+static void comments_or_attributes(void **state) {
+    (void)state;
+    profconv_builder *b;
+    const int64_t one = 1;
+    assert_int_equal(profconv_builder_new(&b, NULL, NULL, NULL), 0);
+    add_samples_type(b);
+    profconv_builder_sample(b, 0, 0, 0, &one, 1);
+    profconv_builder_attribute(b, "hostname", "build7", 6);
+    profconv_builder_comment(b, profconv_builder_cstring(b, "said"));
+    profconv_profile *p = freeze(b);
+    profconv_report *report;
+    assert_int_equal(profconv_report_new(&report, NULL, NULL), 0);
+    profconv_profile *q = through(p, NULL, report);
+    assert_int_equal(profconv_profile_rows(q, PROFCONV_TABLE_COMMENT), 1);
+    assert_text(q, profconv_profile_comment(q, 0), "said");
+    assert_int_equal(noted(report, PROFCONV_NOTE_INFO, "attributes"), 1);
     profconv_report_free(report);
     profconv_profile_free(p);
     profconv_profile_free(q);
@@ -377,9 +396,16 @@ static void branches_off(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trips),      cmocka_unit_test(no_waste),          cmocka_unit_test(settings),
-        cmocka_unit_test(nothing_to_write), cmocka_unit_test(only_what_is_used), cmocka_unit_test(names_alone),
-        cmocka_unit_test(labels),           cmocka_unit_test(branch_mappings),   cmocka_unit_test(branch_rows),
+        cmocka_unit_test(round_trips),
+        cmocka_unit_test(no_waste),
+        cmocka_unit_test(settings),
+        cmocka_unit_test(nothing_to_write),
+        cmocka_unit_test(only_what_is_used),
+        cmocka_unit_test(names_alone),
+        cmocka_unit_test(comments_or_attributes),
+        cmocka_unit_test(labels),
+        cmocka_unit_test(branch_mappings),
+        cmocka_unit_test(branch_rows),
         cmocka_unit_test(branches_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -192,38 +192,26 @@ static void write_functions(pfc_pprof_writer_state *w) {
 
 /* ---- facts ---- */
 
-static int same(profconv_string s, profconv_string prefix, const char *between, profconv_string rest) {
-    size_t n = strlen(between);
-    return s.size == prefix.size + n + rest.size && memcmp(s.data, prefix.data, prefix.size) == 0 &&
-           memcmp(s.data + prefix.size, between, n) == 0 && memcmp(s.data + prefix.size + n, rest.data, rest.size) == 0;
-}
-
-static int has_comment(const pfc_pprof_writer_state *w, profconv_string key, profconv_string value) {
-    uint32_t count = profconv_profile_rows(w->profile, PROFCONV_TABLE_COMMENT);
-    for (uint32_t i = 0; i < count; i++)
-        if (same(profconv_profile_string(w->profile, profconv_profile_comment(w->profile, i)), key, ": ", value))
-            return 1;
-    return 0;
-}
-
-/* pprof has no place for facts about the recording but its comments: "hostname: build7". */
+/* pprof has no place for facts about the recording but its comments, "hostname: build7". A reader that says what people
+ * should see in comments of its own has said it. */
 static void comment_ids(pfc_pprof_writer_state *w) {
-    uint32_t count = profconv_profile_rows(w->profile, PROFCONV_TABLE_COMMENT);
+    uint32_t comments = profconv_profile_rows(w->profile, PROFCONV_TABLE_COMMENT);
     uint32_t attributes = profconv_profile_rows(w->profile, PROFCONV_TABLE_ATTRIBUTE);
+    uint32_t count = comments ? comments : attributes;
     w->ids.count = 0;
-    for (uint32_t i = 0; i < count + attributes && !w->out.status; i++) {
-        uint32_t id;
-        if (i < count) {
+    for (uint32_t i = 0; i < count && !w->out.status; i++) {
+        profconv_string key, value;
+        uint32_t id = 0;
+        if (comments)
             id = pfc_pprof_string_of(w, profconv_profile_comment(w->profile, i));
-        } else {
-            profconv_string key, value;
-            if (profconv_profile_attribute(w->profile, i - count, &key, &value) || has_comment(w, key, value))
-                continue;
+        else if (profconv_profile_attribute(w->profile, i, &key, &value) == PROFCONV_OK)
             id = pfc_pprof_joined(w, key, ": ", value);
-        }
         if (PFC_VEC_PUSH(&w->mem, &w->ids, id))
             w->out.status = pfc_mem_error(&w->mem, w->out.error);
     }
+    if (comments && attributes)
+        profconv_report_add(w->report, PROFCONV_NOTE_INFO, "attributes", attributes, 0, PROFCONV_NO_OFFSET, 0,
+                            "facts about the recording are left to its comments");
 }
 
 /* The last strings get their indexes here, then the table is written. */
