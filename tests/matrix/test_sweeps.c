@@ -84,6 +84,14 @@ static uint64_t point(uint64_t i, uint64_t n, uint64_t most) {
     return n <= most ? i + 1 : 1 + i * (n - 1) / (most - 1);
 }
 
+/* How many points a fixture gets, so that all of them together take about `runs` runs. */
+static uint64_t share(const world *w, uint64_t runs, uint64_t most) {
+    if (test_reduced())
+        runs /= 8;
+    uint64_t points = runs / (w->fixtures.count ? w->fixtures.count : 1);
+    return points < 24 ? 24 : points > most ? most : points;
+}
+
 static void sweep_allocations(const world *w, const test_fixture *fixture, const char *to, uint64_t most) {
     test_heap heap;
     char label[400];
@@ -120,7 +128,7 @@ static void test_readers_without_memory(void **state) {
     const world *w = *state;
     for (size_t i = 0; i < w->fixtures.count; i++) {
         if (w->fixtures.items[i].size <= SMALL)
-            sweep_allocations(w, &w->fixtures.items[i], NULL, test_reduced() ? 60 : 400);
+            sweep_allocations(w, &w->fixtures.items[i], NULL, share(w, 20000, 1000));
     }
 }
 
@@ -161,10 +169,10 @@ static void test_writers_without_memory(void **state) {
 
 static void test_inputs_that_end_early(void **state) {
     const world *w = *state;
-    size_t most = test_reduced() ? 160 : 4096;
+    size_t most = (size_t)share(w, 60000, 8192);
     for (size_t i = 0; i < w->fixtures.count; i++) {
         const test_fixture *fixture = &w->fixtures.items[i];
-        size_t points = fixture->size <= most ? fixture->size : test_reduced() ? 64 : 512;
+        size_t points = fixture->size <= most ? fixture->size : most;
         for (size_t j = 0; j < points; j++) {
             test_heap heap;
             test_run run = make_run(w, fixture, NULL);
@@ -240,7 +248,8 @@ static void test_inputs_that_break(void **state) {
                 reached = run.read_failed;
                 check_outcome(&run, fixture->label, "read", k);
                 check_heap(&heap, fixture->label, "read", k);
-                if (reached && run.status == PROFCONV_OK)
+                /* What came before may be used, as of a recording that was cut, but not in silence. */
+                if (reached && run.status == PROFCONV_OK && run.warnings == 0)
                     fail_msg("%s: read %llu failed, and nobody noticed", fixture->label, (unsigned long long)k);
                 test_run_free(&run);
             }
@@ -393,7 +402,8 @@ static void test_every_reader_has_fixtures(void **state) {
     }
 }
 
-int main(void) {
+/* An argument chooses the tests whose names match it ("*budget*"). */
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_reader_has_fixtures), cmocka_unit_test(test_readers_without_memory),
         cmocka_unit_test(test_writers_without_memory),    cmocka_unit_test(test_inputs_that_end_early),
@@ -401,5 +411,7 @@ int main(void) {
         cmocka_unit_test(test_outputs_that_break),        cmocka_unit_test(test_an_old_output_stays),
         cmocka_unit_test(test_budgets_are_kept),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, setup, teardown);
 }

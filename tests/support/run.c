@@ -97,6 +97,11 @@ static int read_and_dump(test_run *run, profconv_input *input, profconv_output *
                          const profconv_convert_options *options) {
     profconv_profile *profile = NULL;
     int status = profconv_read(run->registry, input, options, &profile, &run->error);
+    for (size_t i = 0; profile && i < profconv_report_count(profconv_profile_report(profile)); i++) {
+        profconv_note note;
+        (void)profconv_report_get(profconv_profile_report(profile), i, &note);
+        run->warnings += note.kind != PROFCONV_NOTE_INFO;
+    }
     if (status == PROFCONV_OK)
         status = profconv_profile_check(profile, &run->error);
     if (status == PROFCONV_OK)

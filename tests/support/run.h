@@ -36,6 +36,7 @@ typedef struct test_run {
     profconv_error error;
     unsigned char *bytes; /* written (or the dump); malloc'd */
     size_t bytes_size;
+    uint64_t warnings; /* of reading: notes of the profile other than INFO */
     uint64_t reads;
     uint64_t writes;
     int read_failed; /* the failing read was reached */
