@@ -90,13 +90,14 @@ def workload(args):
     return program
 
 
-def recording(args, megabytes):
-    """A frame-pointer recording of at least this size."""
-    path = os.path.join(args.work, "fp-%d.data" % megabytes)
+def recording(args, megabytes, variety=0):
+    """A frame-pointer recording of at least this size; with variety nearly every stack in it is met once."""
+    path = os.path.join(args.work, "fp%s-%d.data" % ("-varied" if variety else "", megabytes))
     seconds = megabytes / 6.0 + 1
     while not os.path.exists(path):
         part = path + ".part"
-        call([tool("perf"), "record", "-q", "-e", "cpu-clock", "-F", "25000", "-g", "-o", part, workload(args), "%.1f" % seconds])
+        call([tool("perf"), "record", "-q", "-e", "cpu-clock", "-F", "25000", "-g", "-o", part, workload(args), "%.1f" % seconds,
+              str(variety)])
         size = os.path.getsize(part)
         if size >= megabytes * 1000000:
             os.rename(part, path)
@@ -135,6 +136,23 @@ def perf_to_collapsed(args):
     """perf.data → collapsed, with symbols"""
     data = recording(args, fp_megabytes(args))
     out = os.path.join(args.work, "out.folded")
+    result = compare(args, [args.profconv, "convert", "-q", "-o", out, data], [tool("perf"), "script", "-i", data])
+    return data, result, "perf script > /dev/null"
+
+
+@row
+def perf_to_pprof_varied(args):
+    """the same, nearly every stack distinct"""
+    data = recording(args, fp_megabytes(args), 1)
+    out = os.path.join(args.work, "varied.pb.gz")
+    return data, compare(args, [args.profconv, "convert", "-q", "-s", "convert.symbolize=no", "-o", out, data]), "the worst case for aggregation"
+
+
+@row
+def perf_to_collapsed_varied(args):
+    """perf.data → collapsed, with symbols, nearly every stack distinct"""
+    data = recording(args, fp_megabytes(args), 1)
+    out = os.path.join(args.work, "varied.folded")
     result = compare(args, [args.profconv, "convert", "-q", "-o", out, data], [tool("perf"), "script", "-i", data])
     return data, result, "perf script > /dev/null"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * A program with many functions, deep and varied call stacks and two threads, for recordings of any length:
- *   workload SECONDS
+ *   workload SECONDS [VARIETY]
  * Each node of a random call graph does a little work and calls one or two others, until its depth is used up, so that
- * stacks repeat as those of a compiler or a query engine do: many distinct ones, a few of them hot.
+ * stacks repeat as those of a server or a query engine do: many distinct ones, a few of them hot. With VARIETY 1 the path is drawn anew at
+ * every call, as in a recursive evaluator: nearly every stack is met once, the worst case for whatever aggregates.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -17,6 +18,9 @@ typedef struct state {
 } state;
 typedef void (*node)(state *s, int depth);
 extern const node nodes[256];
+
+static double seconds;
+static int variety;
 
 static inline uint64_t next(state *s) {
     s->seed ^= s->seed << 13;
@@ -38,10 +42,11 @@ static inline void step(state *s, int depth, unsigned id) {
     if (depth <= 0)
         return;
     uint64_t r = next(s);
-    /* mostly one of four favourite callees: hot paths; sometimes anything */
-    unsigned callee = r % 16 ? (id * 5 + (unsigned)(r % 4) + 1) % 256 : (unsigned)(r >> 8) % 256;
-    nodes[callee](s, depth - 1 - (int)(r >> 60 == 0) * 3);
-    if (r % 8 == 0)
+    /* one of a few favourite callees, now and then another: hot paths that fork at every eighth level */
+    unsigned choice = variety || depth % 8 == 0 ? (unsigned)(r % 4) : id % 4;
+    unsigned callee = variety && r % 16 == 0 ? (unsigned)(r >> 8) % 256 : (id * 5 + choice + 1) % 256;
+    nodes[callee](s, depth - 1);
+    if (variety ? r % 8 == 0 : id % 8 == 0 && depth % 8 == 1)
         nodes[(id * 11 + 3) % 256](s, depth / 2 - 1);
     work(s, 4);
 }
@@ -53,11 +58,9 @@ ROW(0) ROW(1) ROW(2) ROW(3) ROW(4) ROW(5) ROW(6) ROW(7) ROW(8) ROW(9) ROW(a) ROW
              node_##h##a, node_##h##b, node_##h##c, node_##h##d, node_##h##e, node_##h##f,
 const node nodes[256] = {N(0) N(1) N(2) N(3) N(4) N(5) N(6) N(7) N(8) N(9) N(a) N(b) N(c) N(d) N(e) N(f)};
 
-static double seconds;
-
 KEEP static void request(state *s) {
     unsigned start = next(s) % 12;
-    nodes[start](s, 12 + (int)(next(s) % 20));
+    nodes[start](s, variety ? 12 + (int)(next(s) % 20) : 20 + (int)(start % 4) * 2);
 }
 
 static void *thread_main(void *arg) {
@@ -74,6 +77,7 @@ static void *thread_main(void *arg) {
 
 int main(int argc, char **argv) {
     seconds = argc > 1 ? atof(argv[1]) : 1;
+    variety = argc > 2 ? atoi(argv[2]) : 0;
     pthread_t other;
     if (pthread_create(&other, NULL, thread_main, (void *)2) != 0)
         return 1;
