@@ -56,6 +56,15 @@ static int read_section(pfc_afdo_in *in, int section) {
     return status;
 }
 
+/* Text of any kind may follow the maps, lines of any length included. */
+static int read_rest(pfc_afdo_in *in) {
+    int status = pfc_map_next_line(&in->lines);
+    if (in->lines.got || status == PROFCONV_E_LIMIT)
+        profconv_report_add(profconv_builder_report(in->builder), PROFCONV_NOTE_INFO, "trailing-text", 1, 0,
+                            PROFCONV_NO_OFFSET, in->lines.number, "text after the maps is not read");
+    return status == PROFCONV_E_LIMIT ? PROFCONV_OK : status;
+}
+
 static int read_afdo(void *user, profconv_input *input, profconv_builder *builder, const profconv_options *options,
                      profconv_error *error) {
     (void)user;
@@ -72,9 +81,8 @@ static int read_afdo(void *user, profconv_input *input, profconv_builder *builde
     int status = PROFCONV_OK;
     for (int section = 0; status == PROFCONV_OK && section < 3; section++)
         status = read_section(&in, section);
-    if (status == PROFCONV_OK && pfc_map_next_line(&in.lines) == PROFCONV_OK && in.lines.got)
-        profconv_report_add(profconv_builder_report(builder), PROFCONV_NOTE_INFO, "trailing-text", 1, 0,
-                            PROFCONV_NO_OFFSET, in.lines.number, "text after the maps is not read");
+    if (status == PROFCONV_OK)
+        status = read_rest(&in);
     return status == PROFCONV_OK ? profconv_builder_status(builder, error) : status;
 }
 
@@ -153,6 +161,9 @@ static int write_afdo(void *user, const profconv_profile *profile, profconv_outp
     pfc_buf_init(&buf, &mem);
     const char *binary = profconv_options_string(options, "autofdo-text", writer_settings, "binary");
     int status = pfc_maps_make(&maps, &mem, profile, binary, report, error);
+    if (status == PROFCONV_OK && maps.ranges.count + maps.branches.count + maps.addresses.count == 0)
+        status = profconv_error_set(error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
+                                    "no range, branch or address has both its ends in the binary");
     if (status == PROFCONV_OK) {
         uint64_t sum = 0;
         for (size_t i = 0; i < maps.entries.count; i++)

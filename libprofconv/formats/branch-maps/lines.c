@@ -17,6 +17,7 @@ int pfc_map_next_line(pfc_map_lines *lines) {
         size_t size;
         int terminated;
         lines->number++;
+        lines->got = 0;
         int status =
             pfc_input_line(lines->input, MAX_LINE, &text, &size, &lines->got, &terminated, lines->error);
         if (status != PROFCONV_OK || !lines->got) {
