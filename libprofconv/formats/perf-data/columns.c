@@ -85,7 +85,7 @@ static int name_taken(const profconv_id *names, size_t count, profconv_id name) 
 static profconv_id unique_name(pd_reader *r, const profconv_id *names, size_t count, pfc_buf *buf) {
     size_t size = buf->size;
     profconv_id id = profconv_builder_string(r->builder, buf->data, buf->size);
-    for (uint64_t k = 2; name_taken(names, count, id) && !buf->failed; k++) {
+    for (uint64_t k = 2; id != 0 && name_taken(names, count, id) && !buf->failed; k++) {
         buf->size = size;
         pfc_buf_char(buf, '#');
         pfc_buf_u64(buf, k);
