@@ -52,7 +52,7 @@ uint32_t pd_thread_get(pd_reader *r, uint32_t pid, uint32_t tid) {
         if (process == UINT32_MAX)
             return UINT32_MAX;
         t->process = process;
-        t->comm = 0;
+        t->comm = pid == 0 && tid == 0 ? r->swapper : 0;
         t->label_set = 0;
         return row;
     }
