@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes, read as folded text by every layout, and what was read written again: the second reading of what was written
- * must give the same text.
+ * Any bytes, read as folded text by every layout, and what was read written again: the second reading of what was
+ * written must give the same text.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,9 +10,8 @@
 #include "libprofconv/formats/collapsed/collapsed.h"
 
 static const char *const settings[][2] = {
-    {"columns", "auto"},  {"columns", "one"},        {"columns", "two"},
-    {"columns", "none"},  {"columns", "leading"},    {"empty-frames", "keep"},
-    {"annotations", "parse"},
+    {"columns", "auto"},    {"columns", "one"},       {"columns", "two"},       {"columns", "none"},
+    {"columns", "leading"}, {"empty-frames", "keep"}, {"annotations", "parse"},
 };
 
 static void require(int condition) {

@@ -22,7 +22,9 @@ static void print_format(const profconv_format_info *format) {
     char text[120];
     join(text, sizeof text, format->aliases);
     printf("%-15s %-24s %-5s", format->name, text,
-           format->can_read && format->can_write ? "rw" : format->can_read ? "r" : "w");
+           format->can_read && format->can_write ? "rw"
+           : format->can_read                    ? "r"
+                                                 : "w");
     for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1) {
         char cell[4] = "";
         if (format->can_read && (format->produces & bit))

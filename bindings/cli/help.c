@@ -55,7 +55,7 @@ static void print_settings(FILE *file, const char *title, const char *scope, con
     fprintf(file, "%s\n", title);
     for (; setting->name; setting++) {
         static const char *const types[] = {"", "yes|no", "N", "X", "TEXT", "", "TEXT (repeatable)"};
-        const char *type = setting->type == PROFCONV_SETTING_ENUM ? setting->choices
+        const char *type = setting->type == PROFCONV_SETTING_ENUM   ? setting->choices
                            : setting->type <= PROFCONV_SETTING_LIST ? types[setting->type]
                                                                     : "";
         fprintf(file, "  %s.%s=%s", scope, setting->name, type ? type : "");

@@ -59,10 +59,10 @@ static void print_tables(const profconv_profile *profile) {
         int none; /* has a row 0 that stands for nothing */
         const char *name;
     } tables[] = {
-        {PROFCONV_TABLE_SAMPLE, 0, "sample rows"},   {PROFCONV_TABLE_STACK, 1, "stack nodes"},
-        {PROFCONV_TABLE_LOCATION, 1, "locations"},   {PROFCONV_TABLE_FUNCTION, 1, "functions"},
-        {PROFCONV_TABLE_MAPPING, 1, "mappings"},     {PROFCONV_TABLE_LABEL_SET, 1, "label sets"},
-        {PROFCONV_TABLE_BRANCH, 0, "branches"},      {PROFCONV_TABLE_RANGE, 0, "ranges"},
+        {PROFCONV_TABLE_SAMPLE, 0, "sample rows"},      {PROFCONV_TABLE_STACK, 1, "stack nodes"},
+        {PROFCONV_TABLE_LOCATION, 1, "locations"},      {PROFCONV_TABLE_FUNCTION, 1, "functions"},
+        {PROFCONV_TABLE_MAPPING, 1, "mappings"},        {PROFCONV_TABLE_LABEL_SET, 1, "label sets"},
+        {PROFCONV_TABLE_BRANCH, 0, "branches"},         {PROFCONV_TABLE_RANGE, 0, "ranges"},
         {PROFCONV_TABLE_SOURCE, 1, "source functions"},
     };
     const char *separator = "";

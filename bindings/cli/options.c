@@ -8,14 +8,26 @@
 
 #include "cli.h"
 
-#define END {NULL, 0, NULL, NULL, 0, CLI_ID_SETTING, {{CLI_ROLE_NONE, NULL, NULL}}}
-#define READER(key, value) {CLI_ROLE_READER, key, value}
-#define PASS(key, value) {CLI_ROLE_PASS, key, value}
-#define WRITER(key, value) {CLI_ROLE_WRITER, key, value}
-#define NOWHERE {CLI_ROLE_NONE, NULL, NULL}
-#define ONE(a) CLI_ID_SETTING, {a, NOWHERE, NOWHERE}
-#define TWO(a, b) CLI_ID_SETTING, {a, b, NOWHERE}
-#define OWN(id) id, {NOWHERE, NOWHERE, NOWHERE}
+#define END                                                                                                            \
+    {                                                                                                                  \
+        NULL, 0, NULL, NULL, 0, CLI_ID_SETTING, {                                                                      \
+            { CLI_ROLE_NONE, NULL, NULL }                                                                              \
+        }                                                                                                              \
+    }
+#define READER(key, value)                                                                                             \
+    { CLI_ROLE_READER, key, value }
+#define PASS(key, value)                                                                                               \
+    { CLI_ROLE_PASS, key, value }
+#define WRITER(key, value)                                                                                             \
+    { CLI_ROLE_WRITER, key, value }
+#define NOWHERE                                                                                                        \
+    { CLI_ROLE_NONE, NULL, NULL }
+#define ONE(a)                                                                                                         \
+    CLI_ID_SETTING, { a, NOWHERE, NOWHERE }
+#define TWO(a, b)                                                                                                      \
+    CLI_ID_SETTING, { a, b, NOWHERE }
+#define OWN(id)                                                                                                        \
+    id, { NOWHERE, NOWHERE, NOWHERE }
 
 static const cli_option files[] = {
     {"from", 'f', "FORMAT", "format of the inputs; default: by content", CLI_READING, OWN(CLI_ID_FROM)},
@@ -88,7 +100,8 @@ static const cli_option general[] = {
      OWN(CLI_ID_SET)},
     {"list-settings", 0, NULL, "print the settings of all formats and passes", CLI_CONVERT | CLI_FORMATS | CLI_HELP,
      OWN(CLI_ID_LIST_SETTINGS)},
-    {"max-memory", 0, "SIZE", "give up above this much memory for a profile: 500M, 2G", CLI_READING, OWN(CLI_ID_MEMORY)},
+    {"max-memory", 0, "SIZE", "give up above this much memory for a profile: 500M, 2G", CLI_READING,
+     OWN(CLI_ID_MEMORY)},
     {"quiet", 'q', NULL, "no warnings, no progress", CLI_READING, OWN(CLI_ID_QUIET)},
     {"verbose", 'v', NULL, "every detail of what was lost and found", CLI_READING, OWN(CLI_ID_VERBOSE)},
     {"help", 'h', NULL, "this text", CLI_ANY, OWN(CLI_ID_HELP)},
@@ -97,12 +110,9 @@ static const cli_option general[] = {
 };
 
 const cli_group cli_groups[] = {
-    {"Files", files},
-    {"Selection", selection},
-    {"Symbols", symbols},
-    {"Collapsed stacks", stacks},
-    {"General", general},
-    {NULL, NULL},
+    {"Files", files},     {"Selection", selection},
+    {"Symbols", symbols}, {"Collapsed stacks", stacks},
+    {"General", general}, {NULL, NULL},
 };
 
 const cli_command cli_commands[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A line on the terminal for work that takes over a second, and a clean end on Ctrl-C: the library is told to stop at the
- * next tick and removes its half-written file. A second Ctrl-C ends the process at once.
+ * A line on the terminal for work that takes over a second, and a clean end on Ctrl-C: the library is told to stop at
+ * the next tick and removes its half-written file. A second Ctrl-C ends the process at once.
  */
 #include <signal.h>
 #include <string.h>

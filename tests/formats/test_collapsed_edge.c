@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The conformance corpus' edge lines of folded text, each as a file of its own. EDGE.tsv says what six consumers make of
- * them; they do not agree, so the judge is the list of tolerated variants (formats/collapsed/README.md).
+ * The conformance corpus' edge lines of folded text, each as a file of its own. EDGE.tsv says what six consumers make
+ * of them; they do not agree, so the judge is the list of tolerated variants (formats/collapsed/README.md).
  */
 #include "tests/formats/collapsed_help.h"
 

@@ -56,9 +56,10 @@ static const tidy_case tidy_cases[] = {
     {"<alloc::vec::Vec<T> as core::ops::Drop>::drop", NULL, NULL},
     {"core::iter::collect::<Vec<_>>", NULL, "core::iter::collect"},
     {"<impl Fn(A) -> B for C>::call", NULL, NULL},
-    {"_$LT$std..sync..Mutex$LT$T$GT$$u20$as$u20$Drop$GT$::drop::h0123456789abcdef", "<std::sync::Mutex<T> as Drop>::drop",
-     NULL},
-    {"alloc::vec::Vec$LT$T$C$$u20$A$GT$::push::hfedcba9876543210", "alloc::vec::Vec<T, A>::push", "alloc::vec::Vec::push"},
+    {"_$LT$std..sync..Mutex$LT$T$GT$$u20$as$u20$Drop$GT$::drop::h0123456789abcdef",
+     "<std::sync::Mutex<T> as Drop>::drop", NULL},
+    {"alloc::vec::Vec$LT$T$C$$u20$A$GT$::push::hfedcba9876543210", "alloc::vec::Vec<T, A>::push",
+     "alloc::vec::Vec::push"},
     {"core::fmt::write::h0123456789abcdef", "core::fmt::write", NULL},
     {"not_rust::h0123", NULL, NULL},
     {"costs$LT$only", NULL, NULL},
@@ -151,13 +152,14 @@ static void test_grammar(void **state) {
         {"a\xe2\x80\xa8\xe2\x80\xa9z", 8, 0, "a z"},
         {"f\xc3\xa9", 3, 0, "f\xc3\xa9"},
         {"f\xff\xfe", 3, 0, "f\xef\xbf\xbd\xef\xbf\xbd"},
-        {"\xe2\x82", 2, 0, "\xef\xbf\xbd"},            /* cut */
-        {"\xc0\xaf", 2, 0, "\xef\xbf\xbd\xef\xbf\xbd"}, /* overlong */
+        {"\xe2\x82", 2, 0, "\xef\xbf\xbd"},                             /* cut */
+        {"\xc0\xaf", 2, 0, "\xef\xbf\xbd\xef\xbf\xbd"},                 /* overlong */
         {"\xed\xa0\x80", 3, 0, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* surrogate */
         {"\xf4\x90\x80\x80", 4, 0, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
         {"\xf0\x9f\x98\x80", 4, 0, "\xf0\x9f\x98\x80"},
         {"\xef\xbb\xbf"
-         "a", 4, 0, "a"},
+         "a",
+         4, 0, "a"},
         {"# a", 3, 0, "#_a"},
         {"#a", 2, 0, "#a"},
         {" my prog ", 9, 1, "my_prog"},
@@ -182,8 +184,8 @@ static void test_numbers_at_the_end(void **state) {
         const char *text;
         int blank; /* -1: none */
     } cases[] = {
-        {"Thread 12", 6}, {"f 1.5", 1}, {"f 1.", 1}, {"f 12 10", 4}, {"f12", -1}, {"12", -1}, {"f .5", -1}, {"f 1.x", -1},
-        {"f", -1},        {"f 1.2.3", -1}, {"f -3", -1},
+        {"Thread 12", 6}, {"f 1.5", 1},  {"f 1.", 1}, {"f 12 10", 4},  {"f12", -1},  {"12", -1},
+        {"f .5", -1},     {"f 1.x", -1}, {"f", -1},   {"f 1.2.3", -1}, {"f -3", -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t blank = 99;

@@ -25,26 +25,34 @@ static const variant variants[] = {
     {"CRLF", TEXT("a;b 5\r\nc 1\r\n"), NULL, "a|b=5 c=1", NULL, 0, 0},
     {"no final LF", TEXT("a;b 5\nc 1"), NULL, "a|b=5 c=1", NULL, 0, 0},
     {"blank lines", TEXT("\n\n  \na;b 5\n\n\t\nc 1\n\n"), NULL, "a|b=5 c=1", NULL, 0, 0},
-    {"BOM", TEXT("\xef\xbb\xbf"
-                 "a;b 5\n"), NULL, "a|b=5", NULL, 0, 0},
-    {"UTF-16LE", TEXT("\xff\xfe"
-                      "a\0;\0\xac\x20 \0"
-                      "5\0\n\0"
-                      "b\0 \0"
-                      "1\0"), NULL, "a|\\xe2\\x82\\xac=5 b=1", NULL, 0, 0},
+    {"BOM",
+     TEXT("\xef\xbb\xbf"
+          "a;b 5\n"),
+     NULL, "a|b=5", NULL, 0, 0},
+    {"UTF-16LE",
+     TEXT("\xff\xfe"
+          "a\0;\0\xac\x20 \0"
+          "5\0\n\0"
+          "b\0 \0"
+          "1\0"),
+     NULL, "a|\\xe2\\x82\\xac=5 b=1", NULL, 0, 0},
     {"UTF-16BE, a pair", TEXT("\xfe\xff\0a\0;\xd8\x3d\xde\x00\0 \0007\0\r\0\n"), NULL, "a|\\xf0\\x9f\\x98\\x80=7", NULL,
      0, 0},
-    {"UTF-16LE, lone surrogate and odd byte", TEXT("\xff\xfe"
-                                                   "a\0\x3d\xd8 \0"
-                                                   "5\0\n\0x"), NULL, "a\\xef\\xbf\\xbd=5", "invalid-utf16", 2, 0},
-    {"Austin", TEXT("# austin: 3.6.0\n# interval: 100\n# mode: wall\n\nP1;T0:1;m:f:3 300\nP1;T0:1;m:g:4 100\n\n"
-                    "# duration: 5000\n"), NULL, "P1|T0:1|m:f:3=300 P1|T0:1|m:g:4=100", NULL, 0, 0},
+    {"UTF-16LE, lone surrogate and odd byte",
+     TEXT("\xff\xfe"
+          "a\0\x3d\xd8 \0"
+          "5\0\n\0x"),
+     NULL, "a\\xef\\xbf\\xbd=5", "invalid-utf16", 2, 0},
+    {"Austin",
+     TEXT("# austin: 3.6.0\n# interval: 100\n# mode: wall\n\nP1;T0:1;m:f:3 300\nP1;T0:1;m:g:4 100\n\n"
+          "# duration: 5000\n"),
+     NULL, "P1|T0:1|m:f:3=300 P1|T0:1|m:g:4=100", NULL, 0, 0},
     {"Austin triples", TEXT("# mode: full\nP1;T0:2;m:f:3 100,0,-4096\nP1;T0:2;m:f:3 50,1,10\n"), NULL,
      "P1|T0:2|m:f:3=150,1,-4086", NULL, 0, 0},
     {"blanks at both ends", TEXT("  a;b 5\n\ta;c 5 \n"), NULL, "a|b=5 a|c=5", NULL, 0, 0},
     {"TAB and several blanks", TEXT("a;b\t5\na;c  \t 5\n"), NULL, "a|b=5 a|c=5", NULL, 0, 0},
-    {"blanks in frames", TEXT("a;operator new(unsigned long); c d 5\n"), NULL,
-     "a|operator new(unsigned long)| c d=5", NULL, 0, 0},
+    {"blanks in frames", TEXT("a;operator new(unsigned long); c d 5\n"), NULL, "a|operator new(unsigned long)| c d=5",
+     NULL, 0, 0},
     {"leading column", TEXT("809 a;b;c\n3 a b;c\n"), NULL, "a|b|c=809 a b|c=3", NULL, 0, 0},
     {"a leading number is a name where counts follow", TEXT("809 a;b 2\n3 x 4\n"), NULL, "809 a|b=2 3 x=4", NULL, 0, 0},
     {"fractions", TEXT("a 1.5\nb 2.4\nc -1.5\nd 1.\ne 0.50001e1\nf 1e3\n"), NULL, "a=2 b=2 c=-1 d=1 e=5 f=1000",
@@ -298,7 +306,8 @@ static void test_probe(void **state) {
         {TEXT("\xef\xbb\xbf# mode: wall\n\na;b 5\r\n"), 70, 100},
         {TEXT("\xff\xfe"
               "a\0;\0b\0 \0"
-              "5\0\n\0"), 70, 100},
+              "5\0\n\0"),
+         70, 100},
         {TEXT("main 5\nmain 6\n"), 10, 40},
         {TEXT("samples/count cpu/nanoseconds\na;b 1 2\n"), 80, 100},
         {TEXT("809 a;b\n3 a;c\n"), 30, 60},
@@ -355,7 +364,7 @@ static void test_limits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_variants),   cmocka_unit_test(test_types),      cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_variants),    cmocka_unit_test(test_types),      cmocka_unit_test(test_counts),
         cmocka_unit_test(test_small_reads), cmocka_unit_test(test_long_lines), cmocka_unit_test(test_probe),
         cmocka_unit_test(test_limits),
     };

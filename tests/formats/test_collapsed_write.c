@@ -164,7 +164,8 @@ static void test_settings(void **state) {
            "other-12 1\n"
            "other-12;[unknown] 1\n"
            "other-12;org/A:::run;org/B:::go_[i];org/C:::on_[i] 1\n");
-    expect(p, "collapsed.tid=yes collapsed.weight=samples collapsed.annotate=k,j collapsed.annotate=i collapsed.addrs=yes",
+    expect(p,
+           "collapsed.tid=yes collapsed.weight=samples collapsed.annotate=k,j collapsed.annotate=i collapsed.addrs=yes",
            "main 1\n"
            "my_prog-12/13;main;[libc.so.6 <abc>];[[kernel.kallsyms] <ffffffff82000000>]_[k] 1\n"
            "my_prog-12/13;main;f.constprop.0;tiny<int>_[i];do_syscall_64_[k] 2\n"
@@ -243,9 +244,9 @@ static void test_merging_and_numbers(void **state) {
     static const struct {
         const char *name;
         int64_t value;
-    } rows[] = {{"f(int)", 1},     {"f(char)", 2},    {"Thread 12", 3}, {"Thread_12", 4},
-                {"minus", -5},     {"cancel(a)", 7},  {"cancel(b)", -7}, {"big", INT64_MAX},
-                {"big()", 1},      {"nothing", 0},    {"# note", 6}};
+    } rows[] = {{"f(int)", 1}, {"f(char)", 2},   {"Thread 12", 3},  {"Thread_12", 4},
+                {"minus", -5}, {"cancel(a)", 7}, {"cancel(b)", -7}, {"big", INT64_MAX},
+                {"big()", 1},  {"nothing", 0},   {"# note", 6}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         profconv_id f[] = {frame(&m, m.program, 100 + i, rows[i].name)};
         profconv_builder_sample(m.b, stack(&m, 1, f), 0, 0, &rows[i].value, 1);
@@ -302,12 +303,10 @@ static uint32_t random_number(uint32_t *seed) {
     return *seed >> 8;
 }
 
-static int compare_lines(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
+static int compare_lines(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* Frames that are beginnings of each other, with bytes on both sides of ';' (0x3b): the cases where the order of siblings
- * by name is not that of lines. */
+/* Frames that are beginnings of each other, with bytes on both sides of ';' (0x3b): the cases where the order of
+ * siblings by name is not that of lines. */
 static void test_order(void **state) {
     (void)state;
     static const char *const parts[] = {"a", "b", " (", "<", ":", "!", "~", "\xc3\xa9", "0", "."};
@@ -360,7 +359,8 @@ static void test_order(void **state) {
 /* The same by sort(1), on the part before the count. */
 static void test_order_by_sort(void **state) {
     (void)state;
-    static const char text[] = "a 1\na b;x 1\na;x 1\na (b) 1\na (b);c 1\na!;c 1\na<b>;c 1\na;x;y 1\na;x y;z 1\na:b;q 1\n";
+    static const char text[] =
+        "a 1\na b;x 1\na;x 1\na (b) 1\na (b);c 1\na!;c 1\na<b>;c 1\na;x;y 1\na;x y;z 1\na:b;q 1\n";
     profconv_profile *profile;
     char path[] = "/tmp/profconv-order-XXXXXX";
     char command[300];
@@ -372,8 +372,7 @@ static void test_order_by_sort(void **state) {
     assert_true(fd >= 0);
     assert_int_equal(write(fd, out, size), size);
     close(fd);
-    snprintf(command, sizeof command,
-             "test $(wc -l <%s) = 10 && sed 's/ [0-9]*$//' %s | LC_ALL=C sort -c", path, path);
+    snprintf(command, sizeof command, "test $(wc -l <%s) = 10 && sed 's/ [0-9]*$//' %s | LC_ALL=C sort -c", path, path);
     int status = system(command);
     unlink(path);
     assert_int_equal(status, 0);
@@ -474,10 +473,14 @@ static void test_failing_output(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_settings),        cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_merging_and_numbers), cmocka_unit_test(test_nothing_to_write),
-        cmocka_unit_test(test_order),           cmocka_unit_test(test_order_by_sort),
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_failing_output),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_merging_and_numbers),
+        cmocka_unit_test(test_nothing_to_write),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_order_by_sort),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_failing_output),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which of a profile's columns becomes the one number of a line. Events are compared with and without modifiers: "cycles"
- * means "cycles:u" where that is what was recorded.
+ * Which of a profile's columns becomes the one number of a line. Events are compared with and without modifiers:
+ * "cycles" means "cycles:u" where that is what was recorded.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "libprofconv/formats/collapsed/collapsed.h"
 
-static int is(profconv_string s, const char *text) { return s.size == strlen(text) && memcmp(s.data, text, s.size) == 0; }
+static int is(profconv_string s, const char *text) {
+    return s.size == strlen(text) && memcmp(s.data, text, s.size) == 0;
+}
 
 /* 2: the whole name, 1: the name without modifiers, 0: another. "tracing:name" is no modifier but matches only whole,
  * as no event is asked for by "tracing". */
@@ -64,7 +66,8 @@ static int no_weight(const profconv_profile *profile, const char *weight, profco
 }
 
 /* How well a type fits what was asked for: 0 not at all. */
-static int fit(const profconv_profile *profile, uint32_t index, const char *event, int event_match, const char *weight) {
+static int fit(const profconv_profile *profile, uint32_t index, const char *event, int event_match,
+               const char *weight) {
     const profconv_sample_type *type = profconv_profile_sample_type(profile, index);
     profconv_string name = profconv_profile_string(profile, type->name);
     if (event_match && matches_event(profconv_profile_string(profile, type->event), event) != event_match)
@@ -144,7 +147,8 @@ void pfc_collapsed_report_types(const profconv_profile *profile, uint32_t type, 
         if (i == type)
             continue;
         count[same]++;
-        at[same] = list_name(names[same], sizeof names[same], at[same], profconv_profile_string(profile, row->name).data);
+        at[same] =
+            list_name(names[same], sizeof names[same], at[same], profconv_profile_string(profile, row->name).data);
     }
     const char *chosen = profconv_profile_string(profile, profconv_profile_sample_type(profile, type)->name).data;
     if (count[0])

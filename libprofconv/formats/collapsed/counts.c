@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Numbers at the ends of folded lines: integers of any size with a sign or without, decimal fractions and exponents as
- * printed by Python and awk (rounded half up), and Austin's triples. All without floating point, so that no digit is lost.
+ * printed by Python and awk (rounded half up), and Austin's triples. All without floating point, so that no digit is
+ * lost.
  */
 #include "libprofconv/formats/collapsed/counts.h"
 

@@ -12,12 +12,12 @@ typedef enum pfc_count_kind {
     PFC_COUNT_NONE = 0, /* not a number at all */
     PFC_COUNT_BAD,      /* looks like one, but is none that is read: 0x10, 1,000 */
     PFC_COUNT_ONE,
-    PFC_COUNT_TRIPLE    /* Austin: time, idle, memory */
+    PFC_COUNT_TRIPLE /* Austin: time, idle, memory */
 } pfc_count_kind;
 
 typedef struct pfc_count {
     pfc_count_kind kind;
-    int rounded;   /* had a fraction */
+    int rounded; /* had a fraction */
     int saturated;
     int64_t values[3];
 } pfc_count;

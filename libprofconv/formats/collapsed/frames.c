@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a frame is called: its function's cleaned name, the file it lies in when it has no name, and the marks and places that were
- * asked for. A location is put into words once, and a function's name is cleaned once, however many samples hold it.
+ * What a frame is called: its function's cleaned name, the file it lies in when it has no name, and the marks and
+ * places that were asked for. A location is put into words once, and a function's name is cleaned once, however many
+ * samples hold it.
  */
 #include "libprofconv/formats/collapsed/frames.h"
 

@@ -38,13 +38,13 @@ typedef struct pfc_frames {
     const profconv_profile *profile;
     pfc_frame_style style;
     pfc_frame_texts texts;
-    pfc_buf raw;                /* scratch: before the strict grammar */
-    pfc_buf clean;              /* scratch: after it */
-    PFC_VEC(uint32_t) runs;     /* text ids of all locations met, root first */
-    uint32_t *first;            /* of each location: its run, + 1; 0: not met yet */
+    pfc_buf raw;            /* scratch: before the strict grammar */
+    pfc_buf clean;          /* scratch: after it */
+    PFC_VEC(uint32_t) runs; /* text ids of all locations met, root first */
+    uint32_t *first;        /* of each location: its run, + 1; 0: not met yet */
     uint32_t *count;
     uint32_t locations;
-    uint32_t *names;            /* of each function: its text when nothing depends on the location; 0: not met yet */
+    uint32_t *names; /* of each function: its text when nothing depends on the location; 0: not met yet */
     uint32_t functions;
 } pfc_frames;
 

@@ -2,8 +2,8 @@
  *
  * Which numbers of a line are counts. One line does not say: "a;b 10 7" has two counts in a diff and one in a profile
  * with a thread called "b 10", and a list without counts looks like one whose names end in numbers. So the rules speak
- * of all lines: two columns, a leading column and no column hold only where every line agrees. The survey reads on until
- * a line rules all of these out. Inputs that cannot seek are judged by their first bytes.
+ * of all lines: two columns, a leading column and no column hold only where every line agrees. The survey reads on
+ * until a line rules all of these out. Inputs that cannot seek are judged by their first bytes.
  */
 #include "libprofconv/formats/collapsed/layout.h"
 

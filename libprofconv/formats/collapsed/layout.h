@@ -20,8 +20,8 @@ typedef enum pfc_layout_kind {
 typedef struct pfc_layout {
     pfc_layout_kind kind;
     uint32_t columns;
-    int header;  /* the first line of data names the columns */
-    int any;     /* there was a line of data */
+    int header; /* the first line of data names the columns */
+    int any;    /* there was a line of data */
 } pfc_layout;
 
 /* A line without blanks and CR at its ends. */
@@ -40,7 +40,8 @@ typedef struct pfc_split {
 pfc_row pfc_row_trim(const char *line, size_t size);
 /* Nonzero for "# key: value" lines and the like. */
 int pfc_row_is_comment(pfc_row row);
-/* "samples/count cpu/nanoseconds": the number of columns, or 0. Column i is row.data[starts[i] .. starts[i] + sizes[i]). */
+/* "samples/count cpu/nanoseconds": the number of columns, or 0. Column i is row.data[starts[i] .. starts[i] +
+ * sizes[i]). */
 uint32_t pfc_row_header(pfc_row row, size_t starts[PFC_COLUMNS_MAX], size_t sizes[PFC_COLUMNS_MAX]);
 /* The last blank-separated word of a row; *rest is what stands before it, trimmed (all of the row: no blank). */
 pfc_row pfc_row_last_word(pfc_row row, pfc_row *rest);

@@ -81,7 +81,8 @@ int pfc_lines_start(pfc_lines *lines, profconv_input *input, pfc_mem *mem, profc
 
 void pfc_lines_free(pfc_lines *lines) { pfc_buf_free(&lines->text); }
 
-/* Makes more visible: what was returned is consumed, and at least one byte is added to the rest. *more: there was one. */
+/* Makes more visible: what was returned is consumed, and at least one byte is added to the rest. *more: there was one.
+ */
 static int refill(pfc_lines *lines, int *more, profconv_error *error) {
     const uint8_t *data;
     size_t got;

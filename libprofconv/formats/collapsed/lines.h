@@ -9,23 +9,19 @@
 
 #include "libprofconv/base/text.h"
 
-typedef enum pfc_encoding {
-    PFC_ENCODING_UTF8 = 0,
-    PFC_ENCODING_UTF16LE,
-    PFC_ENCODING_UTF16BE
-} pfc_encoding;
+typedef enum pfc_encoding { PFC_ENCODING_UTF8 = 0, PFC_ENCODING_UTF16LE, PFC_ENCODING_UTF16BE } pfc_encoding;
 
 typedef struct pfc_lines {
     profconv_input *input;
     pfc_encoding encoding;
-    pfc_buf text;        /* UTF-16 only: the window, converted */
-    const char *data;    /* what is visible */
+    pfc_buf text;     /* UTF-16 only: the window, converted */
+    const char *data; /* what is visible */
     size_t size;
-    size_t at;           /* start of the next line in it */
-    size_t held;         /* bytes of the input that are visible and not yet consumed */
-    uint64_t number;     /* of the line returned last, from 1 */
-    uint64_t offset;     /* of its first byte; UTF-16: of the window that holds it */
-    uint64_t replaced;   /* UTF-16: lone surrogates and odd bytes, now U+FFFD */
+    size_t at;         /* start of the next line in it */
+    size_t held;       /* bytes of the input that are visible and not yet consumed */
+    uint64_t number;   /* of the line returned last, from 1 */
+    uint64_t offset;   /* of its first byte; UTF-16: of the window that holds it */
+    uint64_t replaced; /* UTF-16: lone surrogates and odd bytes, now U+FFFD */
 } pfc_lines;
 
 /* The encoding that a text's first bytes say, and the length of the mark. */

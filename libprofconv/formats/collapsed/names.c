@@ -33,9 +33,9 @@ static int ends(const span *s, const char *text) {
 /* Length of "operator" and its symbol at `at`, or 0. Longest symbols first. */
 static size_t operator_length(const span *s, size_t at) {
     static const char *const symbols[] = {
-        "()", "[]", "<=>", "->*", "<<=", ">>=", "->", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--", "+=",
-        "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<",  ">",  "=",  "!",  "+",  "-",  "*",  "/",  "%",  "^", "&", "|",
-        "~",  ",",
+        "()", "[]", "<=>", "->*", "<<=", ">>=", "->", "<<", ">>", "<=", ">=", "==", "!=",
+        "&&", "||", "++",  "--",  "+=",  "-=",  "*=", "/=", "%=", "^=", "&=", "|=", "<",
+        ">",  "=",  "!",   "+",   "-",   "*",   "/",  "%",  "^",  "&",  "|",  "~",  ",",
     };
     static const size_t word = sizeof "operator" - 1;
     if (s->data[at] != 'o' || !starts(s, at, "operator") || (at > 0 && is_word(s->data[at - 1])))
@@ -138,8 +138,8 @@ static void cut_offset(span *s) {
 }
 
 static int is_clone_word(const char *p, size_t n) {
-    static const char *const words[] = {"constprop", "isra", "part", "cold", "llvm", "lto_priv", "localalias",
-                                        "__uniq", "warm", "hot"};
+    static const char *const words[] = {"constprop", "isra",       "part",   "cold", "llvm",
+                                        "lto_priv",  "localalias", "__uniq", "warm", "hot"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strlen(words[i]) == n && memcmp(words[i], p, n) == 0)
             return 1;
@@ -235,7 +235,8 @@ static void decode_rust(pfc_buf *out, const span *s) {
         } else if (starts(s, i, "..")) {
             pfc_buf_text(out, "::");
             i += 2;
-        } else if (s->data[i] == '_' && starts(s, i, "_$") && (i == 0 || s->data[i - 1] == ':' || s->data[i - 1] == '.')) {
+        } else if (s->data[i] == '_' && starts(s, i, "_$") &&
+                   (i == 0 || s->data[i - 1] == ':' || s->data[i - 1] == '.')) {
             i++; /* an identifier cannot start with an escape, so '_' was put before it */
         } else {
             pfc_buf_char(out, s->data[i++]);

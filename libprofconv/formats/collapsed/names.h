@@ -23,14 +23,15 @@ typedef struct pfc_name_rules {
  * adds suffixes and passes the whole through pfc_collapsed_text. Never appends nothing for a name that is not empty. */
 void pfc_collapsed_tidy(pfc_buf *out, const char *name, size_t size, const pfc_name_rules *rules);
 
-/* Appends text that the strict grammar allows as a frame: valid UTF-8 without ';', control characters, line breaks and outer
- * blanks; "[unknown]" when nothing is left. `underscores`: blanks become '_', as for thread names. */
+/* Appends text that the strict grammar allows as a frame: valid UTF-8 without ';', control characters, line breaks and
+ * outer blanks; "[unknown]" when nothing is left. `underscores`: blanks become '_', as for thread names. */
 void pfc_collapsed_text(pfc_buf *out, const char *text, size_t size, int underscores);
 
 /* Nonzero when the text ends in a blank and a number, which readers would take for a count; *blank is that blank. */
 int pfc_collapsed_ends_in_number(const char *text, size_t size, size_t *blank);
 
-/* Length of the valid UTF-8 sequence at p (p < end), or 0; then *bad is the number of bytes that one U+FFFD stands for. */
+/* Length of the valid UTF-8 sequence at p (p < end), or 0; then *bad is the number of bytes that one U+FFFD stands for.
+ */
 size_t pfc_utf8_length(const char *p, const char *end, size_t *bad);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Is this folded text? There is no magic number: what tells is that every line ends in a blank and a count, that most have a
+ * Is this folded text? There is no magic number: what tells is that every line ends in a blank and a count, that most
+ * have a
  * ';', and that nothing looks like a header line of perf script. Lists without counts are never taken for it; they
  * have to be named.
  */
@@ -16,7 +17,8 @@
 typedef struct seen {
     unsigned rows, counted, stacked, leading, perf;
     int header;
-    int cut; /* the first line is longer than what is shown */
+    int first; /* the first line has a ';' and a count */
+    int cut;   /* the first line is longer than what is shown */
 } seen;
 
 /* " 123.456789: " or a line that ends in "cycles:" is perf script's. */
@@ -48,11 +50,13 @@ static void look(seen *s, pfc_row row) {
     }
     s->rows++;
     s->perf += is_perf_header(row) != 0;
-    int counted =
-        (pfc_row_split(row, &behind, &split) || pfc_row_split(row, &triple, &split)) && split.stack.size > 0;
+    int counted = (pfc_row_split(row, &behind, &split) || pfc_row_split(row, &triple, &split)) && split.stack.size > 0;
+    int stacked = memchr(row.data, ';', row.size) != NULL;
     /* "4: 534" is a line of an LLVM profile. */
-    s->counted += counted && row.data[split.stack.size - 1] != ':';
-    s->stacked += memchr(row.data, ';', row.size) != NULL;
+    counted = counted && row.data[split.stack.size - 1] != ':';
+    s->counted += counted != 0;
+    s->stacked += stacked != 0;
+    s->first |= s->rows == 1 && counted && stacked;
     s->leading += pfc_row_split(row, &before, &split) != 0;
 }
 
@@ -66,6 +70,8 @@ static int judge(const seen *s) {
     /* A line or two that cannot be read do not make it another format. */
     if (s->counted > 0 && 10 * s->counted >= 9 * s->rows)
         return s->stacked == 0 ? 20 : 2 * s->stacked >= s->rows ? 75 : 50;
+    if (s->first && 2 * s->counted >= s->rows)
+        return 35;
     if (s->leading == s->rows && 2 * s->stacked >= s->rows)
         return 45;
     return 0;
@@ -100,7 +106,7 @@ static int is_text(const char *text, size_t size) {
 }
 
 int pfc_collapsed_probe(void *user, const uint8_t *head, size_t size, int whole) {
-    seen s = {0, 0, 0, 0, 0, 0, 0};
+    seen s = {0, 0, 0, 0, 0, 0, 0, 0};
     size_t mark;
     (void)user;
     pfc_encoding encoding = pfc_encoding_of(head, size, &mark);

@@ -87,7 +87,8 @@ static int is_utf8(const char *text, size_t size) {
     return 1;
 }
 
-/* The location of a frame's text. With annotations parsed, "f;g_[i];h_[i]" is one text: f with g and h inlined into it. */
+/* The location of a frame's text. With annotations parsed, "f;g_[i];h_[i]" is one text: f with g and h inlined into it.
+ */
 static profconv_id make_location(reading *r, const char *text, size_t size) {
     profconv_location location = {0};
     PFC_VEC(profconv_line) lines = {0};
@@ -238,10 +239,9 @@ static int read_row(reading *r, pfc_row row) {
     }
     uint32_t columns = r->layout.columns;
     for (uint32_t i = 0; i < columns; i++)
-        values[i] = r->layout.kind == PFC_LAYOUT_TRIPLE ? (split.counts[0].kind == PFC_COUNT_TRIPLE || i == 0
-                                                               ? split.counts[0].values[i]
-                                                               : 0)
-                                                        : split.counts[i].values[0];
+        values[i] = r->layout.kind == PFC_LAYOUT_TRIPLE
+                        ? (split.counts[0].kind == PFC_COUNT_TRIPLE || i == 0 ? split.counts[0].values[i] : 0)
+                        : split.counts[i].values[0];
     int status = split.stack.size > 0 ? stack_of(r, split.stack.data, split.stack.size, &stack) : 0;
     if (status)
         return status;

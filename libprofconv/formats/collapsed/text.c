@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The strict grammar of a frame: what is written is valid UTF-8, on one line, without the separator, and no reader takes
- * a part of it for something else. There is no escape in this format, so what cannot stand is replaced.
+ * The strict grammar of a frame: what is written is valid UTF-8, on one line, without the separator, and no reader
+ * takes a part of it for something else. There is no escape in this format, so what cannot stand is replaced.
  */
 #include <string.h>
 

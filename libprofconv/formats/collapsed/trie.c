@@ -9,7 +9,8 @@
  * and ';' as key. No text holds a ';', so all lines below one node are neighbours, and items sorted by key, level by
  * level, are lines sorted by bytes.
  *
- * Keys are sorted once for all distinct texts; the items are then dealt out to their parents from the last key to the first.
+ * Keys are sorted once for all distinct texts; the items are then dealt out to their parents from the last key to the
+ * first.
  */
 #include "libprofconv/formats/collapsed/trie.h"
 
@@ -131,8 +132,8 @@ typedef struct level {
     uint32_t item; /* next one to visit, + 1 */
 } level;
 
-int pfc_trie_walk(const pfc_trie *trie, const pfc_frames *frames,
-                  int (*line)(void *user, pfc_buf *text, int64_t count), void *user) {
+int pfc_trie_walk(const pfc_trie *trie, const pfc_frames *frames, int (*line)(void *user, pfc_buf *text, int64_t count),
+                  void *user) {
     PFC_VEC(level) levels = {0};
     level top = {0, trie->nodes.data[0].items};
     pfc_buf text;

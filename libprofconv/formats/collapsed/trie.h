@@ -8,11 +8,11 @@
 #include "libprofconv/formats/collapsed/frames.h"
 
 typedef struct pfc_trie_node {
-    int64_t count;   /* of the line that ends here */
+    int64_t count; /* of the line that ends here */
     uint32_t parent;
-    uint32_t text;   /* frame text */
-    uint32_t items;  /* first item below, + 1; made by pfc_trie_order */
-    uint32_t line;   /* nonzero: a line ends here */
+    uint32_t text;  /* frame text */
+    uint32_t items; /* first item below, + 1; made by pfc_trie_order */
+    uint32_t line;  /* nonzero: a line ends here */
 } pfc_trie_node;
 
 typedef struct pfc_trie {
@@ -31,7 +31,7 @@ void pfc_trie_add(pfc_trie *trie, uint32_t node, int64_t value);
 /* Sorts. Nothing may be added afterwards. */
 int pfc_trie_order(pfc_trie *trie, const pfc_frames *frames);
 /* Calls `line` with the bytes of each line (no count) in order; nonzero from it ends the walk and is returned. */
-int pfc_trie_walk(const pfc_trie *trie, const pfc_frames *frames,
-                  int (*line)(void *user, pfc_buf *text, int64_t count), void *user);
+int pfc_trie_walk(const pfc_trie *trie, const pfc_frames *frames, int (*line)(void *user, pfc_buf *text, int64_t count),
+                  void *user);
 
 #endif

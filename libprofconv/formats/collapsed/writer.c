@@ -43,14 +43,14 @@ typedef struct writing {
     int root, pid, tid; /* what the first frame says */
     uint32_t type;      /* sample type that is counted */
 
-    uint32_t rows;      /* of samples */
-    uint32_t *roots;    /* of each label set: text id of its first frame, + 1; 0: not met yet */
+    uint32_t rows;   /* of samples */
+    uint32_t *roots; /* of each label set: text id of its first frame, + 1; 0: not met yet */
     uint32_t sets;
-    uint32_t *next;     /* of each sample: the next one under the same root, + 1 */
-    uint32_t *heads;    /* of each root text: its first sample, + 1 */
+    uint32_t *next;  /* of each sample: the next one under the same root, + 1 */
+    uint32_t *heads; /* of each root text: its first sample, + 1 */
     size_t heads_capacity;
-    uint32_t *nodes;    /* of each stack: its node under the present root */
-    uint32_t *marks;    /* of each stack: the root that `nodes` is for, + 1 */
+    uint32_t *nodes; /* of each stack: its node under the present root */
+    uint32_t *marks; /* of each stack: the root that `nodes` is for, + 1 */
     uint32_t stacks;
     PFC_VEC(uint32_t) path;
 

@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The profconv command from the outside: formats by name and suffix, options, streams, losses, exit statuses."""
+
+import gzip
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROFCONV = os.environ.get("PROFCONV")
+SOURCE = os.environ.get("PROFCONV_SOURCE", os.path.join(os.path.dirname(__file__), "..", ".."))
+QUICKSTART = os.path.join(SOURCE, "tests", "data", "quickstart")
+RECORDING = os.path.join(QUICKSTART, "wordcount.data")
+PROGRAM = os.path.join(QUICKSTART, "wordcount")
+
+FOLDED = b"main;run;step 12\nmain;run 3\nmain 1\n"
+SORTED = b"main 1\nmain;run 3\nmain;run;step 12\n"
+
+
+class Result:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err.decode("utf-8", "replace")
+
+
+def run(*args, stdin=b"", cwd=None, env=None):
+    done = subprocess.run([PROFCONV, *args], input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd,
+                          env=env, timeout=300)
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="profconv-cli-")
+        self.addCleanup(shutil.rmtree, self.dir)
+
+    def path(self, name, data=None):
+        path = os.path.join(self.dir, name)
+        if data is not None:
+            with open(path, "wb") as file:
+                file.write(data)
+        return path
+
+    def read(self, name):
+        with open(os.path.join(self.dir, name), "rb") as file:
+            return file.read()
+
+    def ok(self, *args, **kwargs):
+        result = run(*args, **kwargs)
+        self.assertEqual(result.status, 0, result.err)
+        return result
+
+    def usage(self, *args, says, **kwargs):
+        result = run(*args, **kwargs)
+        self.assertEqual(result.status, 2, result.err)
+        self.assertIn(says, result.err)
+        self.assertEqual(result.out, b"")
+        return result
+
+
+class Streams(Case):
+    def test_stdin_to_stdout(self):
+        result = self.ok("convert", "-t", "collapsed", "-", stdin=FOLDED)
+        self.assertEqual(result.out, SORTED)
+        self.assertEqual(result.err, "")
+
+    def test_stdout_by_name(self):
+        self.assertEqual(self.ok("convert", "-t", "folded", "-o", "-", "-i", "-", stdin=FOLDED).out, SORTED)
+
+    def test_suffix_names_the_format(self):
+        for suffix in (".folded", ".collapsed", ".collapsedstack.txt"):
+            self.ok("convert", "-o", self.path("out" + suffix), "-", stdin=FOLDED)
+            self.assertEqual(self.read("out" + suffix), SORTED)
+        self.ok("convert", "-o", self.path("out.pb.gz"), "-", stdin=FOLDED)
+        self.assertIn(b"samples", gzip.decompress(self.read("out.pb.gz")))
+
+    def test_t_wins_over_suffix(self):
+        self.ok("convert", "-t", "collapsed", "-o", self.path("out.pb.gz"), "-", stdin=FOLDED)
+        self.assertEqual(self.read("out.pb.gz"), SORTED)
+
+    def test_gzip_input(self):
+        self.assertEqual(self.ok("convert", "-t", "collapsed", "-", stdin=gzip.compress(FOLDED)).out, SORTED)
+
+    def test_inputs_merge(self):
+        a = self.path("a", FOLDED)
+        b = self.path("b", b"main;run 10\nother 2\n")
+        result = self.ok("convert", "-t", "collapsed", a, "-", b, stdin=FOLDED)
+        self.assertEqual(result.out, b"main 2\nmain;run 16\nmain;run;step 24\nother 2\n")
+
+    def test_operand_after_dashes(self):
+        self.path("-x", FOLDED)
+        self.assertEqual(self.ok("convert", "-tcollapsed", "--", "-x", cwd=self.dir).out, SORTED)
+
+    def test_terminal_gets_no_binary(self):
+        # A terminal as stdout: text goes there, binary formats do not.
+        path = self.path("in.folded", FOLDED)
+        for to, status in (("pprof", 2), ("collapsed", 0)):
+            ours, theirs = pty.openpty()
+            done = subprocess.run([PROFCONV, "convert", "-t", to, path], stdout=theirs, stderr=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL, timeout=60)
+            os.close(theirs)
+            self.assertEqual(done.returncode, status, done.stderr)
+            if status:
+                self.assertIn(b"terminal", done.stderr)
+            os.close(ours)
+
+    def test_closed_pipe(self):
+        lines = b"".join(b"main;f%d 1\n" % i for i in range(100000))
+        path = self.path("in.folded", lines)
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([PROFCONV, "convert", "-t", "collapsed", path], stdout=writer, stderr=subprocess.PIPE,
+                              timeout=60)
+        os.close(writer)
+        self.assertNotEqual(done.returncode, 0)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_full_disk(self):
+        with open("/dev/full", "wb") as full:
+            for args in (["convert", "-t", "collapsed", "-"], ["info", "-"], ["dump", "-"], ["formats"], ["help"]):
+                done = subprocess.run([PROFCONV, *args], input=FOLDED, stdout=full, stderr=subprocess.PIPE, timeout=60)
+                self.assertEqual(done.returncode, 1, args)
+                self.assertIn(b"No space left", done.stderr)
+
+
+class Failures(Case):
+    def test_usage(self):
+        self.assertEqual(run().status, 2)
+        self.usage("nonsense", says="nonsense")
+        self.usage("convert", says="-t")
+        self.usage("convert", "-t", "collapsed", says="no input")
+        self.usage("convert", "-t", "nonsense", "-", says="collapsed")
+        self.usage("convert", "-t", "llvm-compact", "-", says="written")
+        self.usage("convert", "-f", "nonsense", "-t", "collapsed", "-", says="perf-data")
+        self.usage("convert", "-o", self.path("x.unknown"), "-", says="suffix")
+        self.usage("convert", "--nonsense", "-", says="--nonsense")
+        self.usage("convert", "-Z", "-", says="-Z")
+        self.usage("convert", "-t", says="FORMAT is missing")
+        self.usage("convert", "--quiet=1", "-", says="takes no value")
+        self.usage("convert", "-t", "collapsed", "-", "-", says="once")
+        self.usage("convert", "-t", "collapsed", "--max-memory", "many", "-", says="500M")
+        self.usage("info", "-o", "x", "-", says="not an option")
+        self.usage("info", "--samples", "-", says="not an option")
+        self.usage("formats", "x", says="operand")
+        self.usage("dump", "a", "b", says="one input")
+        self.usage("help", "nonsense", says="nonsense")
+
+    def test_options_that_nobody_knows(self):
+        self.usage("convert", "-t", "collapsed", "--pid", "1", "-", says="--pid", stdin=FOLDED)
+        self.usage("convert", "-t", "pprof", "--samples", "-o", self.path("x"), "-", says="--samples", stdin=FOLDED)
+        self.usage("convert", "-t", "collapsed", "-s", "pprof.level=9", "-", says="no part", stdin=FOLDED)
+        self.usage("convert", "-t", "collapsed", "-s", "perf-data.event=x", "-", says="no part", stdin=FOLDED)
+        self.usage("convert", "-t", "pprof", "-o", self.path("x"), "-s", "collapsed.tidy=args", "-", says="no such",
+                   stdin=FOLDED)
+        self.usage("convert", "-t", "collapsed", "-s", "collapsed.nothing=1", "-", says="nothing", stdin=FOLDED)
+        self.usage("convert", "-t", "collapsed", "-s", "nonsense", "-", says="format.key=value", stdin=FOLDED)
+        self.usage("convert", "-t", "collapsed", "--tidy", "x", "-", says="templates", stdin=FOLDED)
+        self.usage("convert", "-t", "collapsed", "-e", "cycles", "-", says="cycles", stdin=FOLDED)
+        # A filter that only one of two inputs has would filter half.
+        self.usage("convert", "-t", "collapsed", "--tid", "1", RECORDING, "-", says="collapsed", stdin=FOLDED)
+
+    def test_nothing_is_left_behind(self):
+        out = self.path("out.folded", b"old\n")
+        result = run("convert", "-o", out, "-", stdin=b"a;b 0\n")
+        self.assertEqual(result.status, 1)
+        self.assertIn("nothing to write", result.err)
+        self.assertEqual(os.listdir(self.dir), ["out.folded"])
+        self.assertEqual(self.read("out.folded"), b"old\n")
+
+    def test_bad_inputs(self):
+        result = run("convert", "-t", "collapsed", self.path("missing"))
+        self.assertEqual(result.status, 1)
+        self.assertIn("missing: ", result.err)
+        self.assertIn("No such file", result.err)
+        for data in (b"", b"\x00\x01\x02\x03", b"just a text\nof no format\n"):
+            result = run("convert", "-t", "collapsed", "-", stdin=data)
+            self.assertEqual(result.status, 1)
+            self.assertEqual(result.out, b"")
+            self.assertIn("<stdin>", result.err)
+        result = run("convert", "-f", "collapsed", "-t", "collapsed", "-", stdin=b"a 0x1\n")
+        self.assertEqual(result.status, 1)
+        self.assertIn("line 1", result.err)
+
+    def test_memory_budget(self):
+        lines = b"".join(b"main;f%d;g%d 1\n" % (i, i) for i in range(50000))
+        result = run("convert", "-t", "collapsed", "--max-memory", "1M", "-", stdin=lines)
+        self.assertEqual(result.status, 1)
+        self.assertIn("max_memory", result.err)
+        self.ok("convert", "-t", "collapsed", "--max-memory=1G", "-", stdin=lines)
+
+
+class Words(Case):
+    NOISY = b"a;;b 5\nno count\nc 1.5\n"
+
+    def test_warnings_and_quiet(self):
+        result = self.ok("convert", "-t", "collapsed", "-", stdin=self.NOISY)
+        self.assertEqual(result.out, b"a;b 5\nc 2\n")
+        self.assertEqual(len(result.err.splitlines()), 3, result.err)
+        self.assertIn("line 2", result.err)
+        self.assertEqual(self.ok("convert", "-q", "-t", "collapsed", "-", stdin=self.NOISY).err, "")
+
+    def test_losses(self):
+        two = b"a 10 7\nb 0 3\n"
+        short = self.ok("convert", "-t", "collapsed", "-", stdin=two)
+        self.assertEqual(short.out, b"a 7\nb 3\n")
+        self.assertEqual(short.err, "profconv: not kept: sample-types (-v for details)\n")
+        long = self.ok("convert", "-v", "-t", "collapsed", "-", stdin=two)
+        self.assertIn('left out: before', long.err)
+        self.assertEqual(self.ok("convert", "--weight=before", "-qt", "collapsed", "-", stdin=two).out, b"a 10\n")
+
+    def test_help(self):
+        for args in (["--help"], ["-h"], ["help"]):
+            self.assertIn(b"profconv convert", self.ok(*args).out)
+        text = self.ok("help", "convert").out.decode()
+        self.assertEqual(text, self.ok("convert", "--help").out.decode())
+        for option in ("-e, --event", "--pid", "--symfs", "--debug-dir", "--demangle", "--max-stack", "-s, --set", "-q,",
+                       "-v,"):
+            self.assertIn(option, text)
+        self.assertNotIn("--samples", self.ok("info", "-h").out.decode())
+        self.assertRegex(self.ok("--version").out.decode(), r"^profconv \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.ok("convert", "--version").out, self.ok("--version").out)
+
+    def test_settings_are_listed(self):
+        everything = self.ok("convert", "--list-settings").out
+        self.assertEqual(everything, self.ok("help", "--list-settings").out)
+        for setting in (b"collapsed.tidy=auto|none|args|templates", b"perf-data.event=", b"symbolize.inline="):
+            self.assertIn(setting, everything)
+        one = self.ok("help", "folded").out
+        self.assertIn(b"collapsed.annotate=", one)
+        self.assertNotIn(b"perf-data.", one)
+        self.assertIn(b"symbolize.binary=", self.ok("help", "symbolize").out)
+
+    def test_manual_has_every_option(self):
+        with open(os.path.join(SOURCE, "bindings", "cli", "profconv.1"), encoding="utf-8") as file:
+            manual = file.read().replace("\\-", "-")
+        shown = set(re.findall(r"--[a-z][a-z-]+", self.ok("help", "convert").out.decode()))
+        missing = {option for option in shown if not re.search(re.escape(option) + r"(?![a-z-])", manual)}
+        self.assertEqual(missing - {"--help", "--version"}, set())
+
+    def test_formats(self):
+        text = self.ok("formats").out.decode()
+        rows = {line.split()[0]: line.split() for line in text.splitlines()[1:] if line.strip()}
+        self.assertEqual(rows["collapsed"][0], "collapsed")
+        header = text.splitlines()[0].split()
+        row = next(line for line in text.splitlines() if line.startswith("collapsed"))
+        cells = row.split()
+        self.assertEqual(cells[1], "folded,groups")
+        self.assertEqual(dict(zip(header[2:], cells[3:])),
+                         {"symbols": "rw", "addresses": "-", "lines": "-", "stacks": "rW", "labels": "-",
+                          "branches": "-", "source-counts": "-"})
+        compact = next(line for line in text.splitlines() if line.startswith("llvm-compact")).split()
+        self.assertEqual(compact[2], "r")
+
+
+class Recording(Case):
+    """The shipped recording: perf's own numbers are 774 samples of cpu-clock:u with a period of 1001001 ns."""
+
+    def convert(self, *args):
+        return self.ok("convert", "-q", "-t", "collapsed", "--binary", PROGRAM, *args, RECORDING).out.decode()
+
+    @staticmethod
+    def table(text):
+        lines = [line.rsplit(" ", 1) for line in text.splitlines()]
+        return {stack: int(count) for stack, count in lines}
+
+    def test_totals(self):
+        self.assertEqual(sum(self.table(self.convert("--samples")).values()), 774)
+        self.assertEqual(sum(self.table(self.convert()).values()), 774 * 1001001)
+
+    def test_stacks(self):
+        # The compiler inlined everything but sift_down into main (objdump, addr2line -i).
+        table = self.table(self.convert("--samples", "--annotate=i"))
+        inlined = [s for s in table if s.endswith(";main;round_of_[i];count_words_[i];find_word_[i];same_word_[i]")]
+        self.assertEqual(len(inlined), 1, table)
+        self.assertTrue(inlined[0].startswith("wordcount;"))
+        self.assertTrue([s for s in table if s.endswith(";sift_down")])
+        plain = self.table(self.convert("--samples", "--no-inline"))
+        self.assertFalse([s for s in plain if "word_" in s or "same_word" in s])
+        self.assertEqual(sum(n for s, n in table.items() if ";main" in s),
+                         sum(n for s, n in plain.items() if s.endswith(";main")))
+
+    def test_first_frame(self):
+        roots = {stack.split(";")[0] for stack in self.table(self.convert("--show-tid"))}
+        self.assertEqual(len(roots), 1)
+        self.assertRegex(roots.pop(), r"^wordcount-(\d+)/\1$")
+        roots = {stack.split(";")[0] for stack in self.table(self.convert("-s", "collapsed.pid=yes"))}
+        self.assertRegex(roots.pop(), r"^wordcount-\d+$")
+        self.assertFalse([s for s in self.table(self.convert("--no-comm")) if s.startswith("wordcount;")])
+
+    def test_source_lines(self):
+        self.assertRegex(self.convert("--srcline"), r"find_word:wordcount\.c:\d+")
+
+    def test_addresses(self):
+        text = self.ok("convert", "-q", "-t", "collapsed", "--symbolize=no", "--addrs", RECORDING).out.decode()
+        self.assertRegex(text, r"\[wordcount <[0-9a-f]+>\]")
+        self.assertNotIn("find_word", text)
+
+    def test_filters(self):
+        self.assertEqual(self.convert("-e", "cpu-clock"), self.convert())
+        self.assertEqual(self.convert("--comm", "wordcount"), self.convert())
+        self.assertEqual(run("convert", "-t", "collapsed", "--comm", "other", RECORDING).status, 1)
+        shallow = self.table(self.convert("--max-stack", "2", "--no-inline", "--samples"))
+        self.assertEqual(max(stack.count(";") for stack in shallow), 2)
+        self.assertEqual(sum(shallow.values()), 774)
+
+    def test_pprof_and_back(self):
+        out = self.path("out.pb.gz")
+        self.ok("convert", "-q", "--binary", PROGRAM, "-o", out, RECORDING)
+        back = self.ok("convert", "-q", "-t", "collapsed", "--symbolize=no", out).out.decode()
+        # pprof holds no thread by default, and everything else of the stacks.
+        self.assertEqual(self.table(back), self.table(self.convert("--no-comm")))
+
+    def test_info(self):
+        text = self.ok("info", RECORDING).out.decode()
+        for line in (r"format +perf-data", r"holds .*\bstacks\b", r"samples +774 +count +cpu-clock:u",
+                     r"cpu +774,774,774 +nanoseconds +cpu-clock:u",
+                     r"\d+\.\d% +ee529a7e0daf3a6f0daa0e952ac18923d0c36615 +/opt/demo/wordcount", r"command-line +\S*perf record"):
+            self.assertRegex(text, line)
+        self.assertIn("samples", self.ok("info", "-", stdin=FOLDED).out.decode())
+
+    def test_dump(self):
+        first = self.ok("dump", RECORDING).out
+        self.ok("dump", "-o", self.path("dump.txt"), RECORDING)
+        self.assertEqual(first, self.read("dump.txt"))
+        self.assertIn(b"/opt/demo/wordcount", first)
+
+    def test_home_is_looked_at(self):
+        # perf's cache: ~/.debug/.build-id/ee/529a.../elf
+        build_id = "ee529a7e0daf3a6f0daa0e952ac18923d0c36615"
+        place = os.path.join(self.dir, ".debug", ".build-id", build_id[:2], build_id[2:])
+        os.makedirs(place)
+        shutil.copy(PROGRAM, os.path.join(place, "elf"))
+        env = dict(os.environ, HOME=self.dir)
+        text = self.ok("convert", "-q", "-t", "collapsed", RECORDING, env=env).out.decode()
+        self.assertIn("find_word", text)
+        env["HOME"] = self.path("nowhere")
+        text = self.ok("convert", "-q", "-t", "collapsed", RECORDING, env=env).out.decode()
+        self.assertNotIn("find_word", text)
+
+
+class Interrupts(Case):
+    def test_interrupt_leaves_nothing(self):
+        # A pipe that never ends: the command waits inside a read, and is told to stop between two of them.
+        out = self.path("out.folded")
+        process = subprocess.Popen([PROFCONV, "convert", "-f", "collapsed", "-o", out, "-"], stdin=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        chunk = b"".join(b"main;f%d 1\n" % i for i in range(20000))
+        try:
+            for _ in range(40):
+                process.stdin.write(chunk)
+            process.stdin.flush()
+            time.sleep(0.2)
+            process.send_signal(signal.SIGINT)
+            for _ in range(400):
+                process.stdin.write(chunk)
+        except BrokenPipeError:
+            pass
+        try:
+            process.stdin.close()
+        except BrokenPipeError:
+            pass
+        process.stderr.read()
+        process.stderr.close()
+        self.assertEqual(process.wait(60), -signal.SIGINT)
+        self.assertEqual(os.listdir(self.dir), [])
+
+
+if __name__ == "__main__":
+    if not PROFCONV or not os.path.exists(PROFCONV):
+        print("skipped: PROFCONV does not name the command")
+        sys.exit(77)
+    unittest.main()
