@@ -4,7 +4,7 @@
  * one line here. READER and WRITER are macros of the includer.
  */
 /* clang-format off */
-FORMAT(READER(perf_data)  NO_WRITER)
+FORMAT(READER(perf_data)  WRITER(perf_data))
 FORMAT(READER(pprof)      WRITER(pprof))
 FORMAT(READER(collapsed)  WRITER(collapsed))
 FORMAT(READER(autofdo_text)   WRITER(autofdo_text))

@@ -175,6 +175,8 @@ static void note_program(pd_reader *r, pd_process *p, const map_record *m, uint3
 }
 
 static int user_map(pd_reader *r, const map_record *m) {
+    if (equals(m->name, "[external]")) /* stands for anywhere outside, in files made from counts of branches */
+        return 0;
     uint32_t row = pd_process_get(r, m->pid);
     if (row == UINT32_MAX)
         return pd_failed(r);
