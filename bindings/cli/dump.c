@@ -19,8 +19,6 @@ static int dump(const cli_arguments *arguments, const profconv_profile *profile)
         failed = profconv_dump(profile, output, &error);
     if (!failed)
         failed = profconv_output_close(output, &error);
-    if (!failed)
-        failed = profconv_output_close(output, &error);
     int status = failed ? cli_fail(path, &error) : CLI_OK;
     profconv_output_free(output);
     return status;
