@@ -3,9 +3,9 @@
 #
 #   sh bindings/cli/quickstart.sh [RECORDING]
 #
-# From a fresh Debian 12 to a converted profile: installs what the build needs (with apt, only what is missing), builds the
-# command into build/, converts RECORDING (or the shipped one, tests/data/quickstart) to profile.pb.gz and profile.folded in
-# the current directory, and prints the five functions that took the most time.
+# From a fresh Debian 12 to a converted profile: installs what the build needs (with apt, only what is missing), builds
+# the command into build/, converts RECORDING (or the shipped one, tests/data/quickstart) to profile.pb.gz and
+# profile.folded in the current directory, and prints the five functions that took the most time.
 set -eu
 
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -21,7 +21,7 @@ die() {
 
 case ${1:-} in
 -h | --help)
-    sed -n '4,8s/^# \{0,1\}//p' "$0"
+    sed -n '4,9s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
 -*)
