@@ -294,7 +294,7 @@ static int function_frames(pfc_dwarf *dwarf, pfc_unit *unit, pfc_function *funct
     const pfc_line_row *line = pfc_unit_line(dwarf, unit, vaddr);
     uint32_t call = 0;
     if (!(flags & PFC_FRAMES_NO_INLINE)) {
-        int status = pfc_function_read_calls(dwarf, function);
+        int status = pfc_function_read_calls(dwarf, unit, function);
         if (status)
             return status;
         call = innermost_call(dwarf, function, vaddr);

@@ -69,6 +69,8 @@ typedef struct pfc_unit {
     pfc_buf owned_image;
     uint64_t ranges_base; /* DW_AT_GNU_ranges_base of a skeleton before DWARF 5 */
     const char *directory; /* DW_AT_comp_dir, or NULL */
+    const char *end;       /* of the DIEs below root, in memory */
+    uint64_t budget;       /* bytes of DIEs that may still be passed over, see functions.c */
     pfc_line_table lines;
     PFC_VEC(pfc_function) functions;
     pfc_extent_index by_address;
@@ -118,7 +120,7 @@ const char *pfc_unit_line_file(pfc_dwarf *dwarf, pfc_unit *unit, uint64_t number
 /* ---- functions.c ---- */
 /* The functions of a unit; `deep` also looks inside types and function bodies. */
 int pfc_unit_read_functions(pfc_dwarf *dwarf, pfc_unit *unit, int deep);
-int pfc_function_read_calls(pfc_dwarf *dwarf, pfc_function *function);
+int pfc_function_read_calls(pfc_dwarf *dwarf, pfc_unit *unit, pfc_function *function);
 void pfc_function_facts_read(pfc_dwarf *dwarf, pfc_unit *unit, Dwarf_Die *die, pfc_function_facts *facts);
 void pfc_call_read(pfc_dwarf *dwarf, pfc_unit *unit, pfc_call *call);
 void pfc_unit_free(pfc_dwarf *dwarf, pfc_unit *unit);

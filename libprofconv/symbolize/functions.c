@@ -57,6 +57,38 @@ static void drop_functions(pfc_dwarf *dwarf, pfc_unit *unit) {
     pfc_extent_index_free(dwarf->mem, &unit->by_address);
 }
 
+/*
+ * Bytes of DIEs that may be passed over in a unit, all walks together. In a sound file each walk passes each byte a few
+ * times, once for each level around it; a damaged DW_AT_sibling that points among a DIE's children, or nesting without end, would
+ * make walks take exponential or square time.
+ */
+static void make_budget(pfc_unit *unit) {
+    Dwarf_Off start = dwarf_dieoffset(&unit->root) - dwarf_cuoffset(&unit->root), next = 0;
+    size_t header = 0;
+    unit->end = NULL;
+    unit->budget = 0;
+    if (dwarf_nextcu(dwarf_cu_getdwarf(unit->root.cu), start, &next, &header, NULL, NULL, NULL) != 0 || next <= start)
+        return;
+    unit->end = (const char *)unit->root.addr - dwarf_cuoffset(&unit->root) + (next - start);
+    unit->budget = (next - start) * 256;
+}
+
+/* As dwarf_siblingof(die, die), within the budget. */
+static int next_sibling(pfc_unit *unit, Dwarf_Die *die) {
+    Dwarf_Die next;
+    int status = dwarf_siblingof(die, &next);
+    const char *from = die->addr, *to = next.addr ? next.addr : unit->end;
+    uint64_t passed = from && to > from ? (uint64_t)(to - from) : 1;
+    if (passed > unit->budget) {
+        unit->budget = 0;
+        return -1;
+    }
+    unit->budget -= passed;
+    if (status == 0)
+        *die = next;
+    return status;
+}
+
 static int walk(pfc_dwarf *dwarf, pfc_unit *unit, int deep) {
     die_stack stack = {0};
     int status = PFC_VEC_PUSH(dwarf->mem, &stack, unit->root);
@@ -70,7 +102,7 @@ static int walk(pfc_dwarf *dwarf, pfc_unit *unit, int deep) {
                 status = add_function(dwarf, unit, &die);
             if (!status && is_container(tag, deep) && dwarf_haschildren(&die))
                 status = PFC_VEC_PUSH(dwarf->mem, &stack, die);
-        } while (!status && dwarf_siblingof(&die, &die) == 0);
+        } while (!status && next_sibling(unit, &die) == 0);
     }
     PFC_VEC_FREE(dwarf->mem, &stack);
     return status;
@@ -126,6 +158,7 @@ int pfc_unit_read_functions(pfc_dwarf *dwarf, pfc_unit *unit, int deep) {
         Dwarf_Attribute attribute;
         unit->directory = dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
         find_root(dwarf, unit);
+        make_budget(unit);
         if (!unit->directory)
             unit->directory = dwarf_formstring(dwarf_attr(&unit->root, DW_AT_comp_dir, &attribute));
     }
@@ -163,7 +196,7 @@ static int add_call(pfc_dwarf *dwarf, pfc_function *function, pfc_extents *exten
                   : pfc_dwarf_ranges(dwarf, &level->die, extents, (uint32_t)function->calls.count - 1, level->depth + 1);
 }
 
-static int collect_calls(pfc_dwarf *dwarf, pfc_function *function, pfc_extents *extents) {
+static int collect_calls(pfc_dwarf *dwarf, pfc_unit *unit, pfc_function *function, pfc_extents *extents) {
     PFC_VEC(walk_level) stack = {0};
     walk_level level = {.parent = 0, .depth = 0};
     int status = 0;
@@ -172,7 +205,7 @@ static int collect_calls(pfc_dwarf *dwarf, pfc_function *function, pfc_extents *
     while (!status && stack.count) {
         walk_level *top = &stack.data[stack.count - 1];
         walk_level here = *top;
-        if (dwarf_siblingof(&here.die, &top->die) != 0)
+        if (next_sibling(unit, &top->die) != 0)
             stack.count--;
         int tag = dwarf_tag(&here.die);
         int call = tag == DW_TAG_inlined_subroutine;
@@ -223,7 +256,7 @@ static int make_marks(pfc_dwarf *dwarf, pfc_function *function, const pfc_extent
     return status;
 }
 
-int pfc_function_read_calls(pfc_dwarf *dwarf, pfc_function *function) {
+int pfc_function_read_calls(pfc_dwarf *dwarf, pfc_unit *unit, pfc_function *function) {
     if (function->calls_read)
         return 0;
     function->calls_read = 1;
@@ -233,7 +266,7 @@ int pfc_function_read_calls(pfc_dwarf *dwarf, pfc_function *function) {
     memset(&index, 0, sizeof index);
     int status = PFC_VEC_PUSH(dwarf->mem, &function->calls, none);
     if (!status)
-        status = collect_calls(dwarf, function, &index.rows);
+        status = collect_calls(dwarf, unit, function, &index.rows);
     if (!status)
         status = pfc_extent_index_sort(dwarf->mem, &index);
     if (!status)
