@@ -20,7 +20,10 @@
 #define EXTERNAL_OFFSET UINT64_C(0x7ff000000000) /* an offset that no file has, so that no comparison meets it */
 #define EXTENT_MAX (UINT64_C(1) << 36)
 
-int pw_has_address(const profconv_location *location) { return location->address != 0 || location->mapping != 0; }
+/* A frame pointer that was 0 makes a frame at address 0: it has no lines, as frames without any address must. */
+int pw_has_address(const profconv_location *location) {
+    return location->address != 0 || location->mapping != 0 || location->line_count == 0;
+}
 
 /* ---- what is used ---- */
 
