@@ -38,6 +38,20 @@ static const char *field(const char *object, const char *end, const char *key, s
     return p;
 }
 
+/* `c` at or after p, outside of texts (Go's names hold braces), or NULL. */
+static const char *find_outside(const char *p, char c) {
+    int text = 0;
+    for (; *p; p++) {
+        if (text && *p == '\\' && p[1])
+            p++;
+        else if (*p == '"')
+            text = !text;
+        else if (!text && *p == c)
+            return p;
+    }
+    return NULL;
+}
+
 static uint32_t number(const char *object, const char *end, const char *key) {
     size_t size = 0;
     return (uint32_t)strtoul(field(object, end, key, &size), NULL, 10);
@@ -109,8 +123,8 @@ static void compare_line(const char *line, pfc_binary *binary, const pfc_symbol 
     assert_int_equal(pfc_binary_frames(binary, vaddr, 0, frames, 256, &frame_count), PROFCONV_OK);
     const char *what = NULL, *object = strstr(line, "\"Symbol\":[");
     object = object ? object + 9 : end;
-    for (; !what && (object = strchr(object, '{')) != NULL; i++) {
-        const char *close = strchr(object, '}');
+    for (; !what && (object = find_outside(object, '{')) != NULL; i++) {
+        const char *close = find_outside(object, '}');
         assert_non_null(close);
         what = i < frame_count ? compare_frame(object, close, &frames[i], symbols, count, t) : "depth";
         object = close;
