@@ -47,42 +47,64 @@ static uint64_t usable_entries(pd_reader *r, const pd_sample *s) {
     return count;
 }
 
-static void add_branch(pd_reader *r, const pd_place *from, const pd_place *to, flags f) {
-    if (from->location == 0 && to->location == 0) {
+static void add_branch(pd_reader *r, uint32_t process, const pd_entry *e, flags f) {
+    if (e->from.location == 0 && e->to.location == 0) {
         r->counts.branch_unmapped++;
         return;
     }
-    profconv_builder_branch(r->builder, from->location, to->location, 1, f.mispredicted ? 1 : 0, f.cycles);
+    pd_edge_add(r, e->edge_slot, process, e->from_address, e->to_address, f.mispredicted, f.cycles);
 }
 
-/* The code run from where entry `i` went to up to the newer branch. Zero when the entry is damaged and does not count. */
-static int add_range(pd_reader *r, const pd_place *to, const pd_place *newer_from) {
-    uint64_t begin = offset_of(r, to), end = offset_of(r, newer_from);
+/* The code run from where entry `e` went to up to the newer branch. Zero when the entry is damaged and does not count. */
+static int add_range(pd_reader *r, const pd_entry *e, const pd_place *newer_from) {
+    uint64_t begin = offset_of(r, &e->to), end = offset_of(r, newer_from);
     if (end < begin || end - begin > RANGE_MAX) {
         r->counts.branch_bogus++;
         return 0;
     }
+    if (newer_from->dso == e->to.dso && e->to.location && newer_from->location) {
+        pd_range_add(r, e->range_slot, e->to.location, newer_from->location);
+        return 1;
+    }
     profconv_id last = newer_from->location;
-    if (newer_from->dso != to->dso) {
+    if (newer_from->dso != e->to.dso) {
         /* Another image's offset happens to fit, which no check of those tools sees. */
         r->counts.range_across++;
-        last = profconv_builder_address_location(r->builder, pd_dso_mapping(r, to->dso),
-                                                 end + r->dsos.data[to->dso].bias, 0);
+        last = profconv_builder_address_location(r->builder, pd_dso_mapping(r, e->to.dso),
+                                                 end + r->dsos.data[e->to.dso].bias, 0);
     }
-    profconv_builder_range(r->builder, to->location, last, 1);
+    profconv_builder_range(r->builder, e->to.location, last, 1);
     return 1;
 }
 
+/* The entries with their places. Slots are computed, and their loads started, well before they are looked at. */
+static int read_entries(pd_reader *r, uint32_t process, const pd_sample *s, size_t count) {
+    if (PFC_VEC_RESERVE(&r->mem, &r->entries, count) || pd_edges_ready(r))
+        return -1;
+    pd_entry *entries = r->entries.data;
+    uint32_t serial = r->processes.data[process].serial;
+    for (size_t i = 0; i < count; i++) {
+        pd_entry *e = &entries[i];
+        e->from_address = pfc_load64(s->branches + 24 * i, r->big);
+        e->to_address = pfc_load64(s->branches + 24 * i + 8, r->big);
+        e->edge_slot = pd_edge_slot(r, serial, e->from_address, e->to_address);
+    }
+    for (size_t i = 0; i < count; i++) {
+        pd_entry *e = &entries[i];
+        const pd_edge *edge = pd_edge_get(r, e->edge_slot, process, e->from_address, e->to_address);
+        e->from = edge->place[0];
+        e->to = edge->place[1];
+        e->range_slot = i ? pd_range_slot(r, e->to.location, entries[i - 1].from.location) : 0;
+    }
+    return 0;
+}
+
 void pd_branch_stack(pd_reader *r, uint32_t process, const pd_sample *s) {
-    uint64_t count = usable_entries(r, s);
-    if (count == 0)
+    size_t count = (size_t)usable_entries(r, s);
+    if (count == 0 || read_entries(r, process, s, count))
         return;
-    if (PFC_VEC_RESERVE(&r->mem, &r->places, 2 * (size_t)count))
-        return;
-    pd_place *place = r->places.data; /* from, to of entry i at 2i, 2i + 1 */
-    for (uint64_t i = 0; i < 2 * count; i++)
-        place[i] = *pd_locate(r, process, PD_MODE_NONE, pfc_load64(s->branches + 24 * (i / 2) + 8 * (i & 1), r->big));
-    uint64_t newest = 0;
+    const pd_entry *entries = r->entries.data;
+    size_t newest = 0;
     flags f;
     while (newest < count && (f = read_flags(s->branches + 24 * newest, r->big)).spec == SPEC_WRONG_PATH) {
         r->counts.branch_wrong_path++;
@@ -90,23 +112,24 @@ void pd_branch_stack(pd_reader *r, uint32_t process, const pd_sample *s) {
     }
     if (newest == count)
         return;
-    add_branch(r, &place[2 * newest], &place[2 * newest + 1], f);
-    for (uint64_t i = newest + 1; i < count; i++) {
-        const pd_place *from = &place[2 * i], *to = &place[2 * i + 1], *newer = &place[2 * (i - 1)];
+    add_branch(r, process, &entries[newest], f);
+    for (size_t i = newest + 1; i < count; i++) {
+        const pd_entry *e = &entries[i], *newer = &entries[i - 1];
         f = read_flags(s->branches + 24 * i, r->big);
         if (f.spec == SPEC_WRONG_PATH) {
             r->counts.branch_wrong_path++;
             continue;
         }
-        if (to->dso != UINT32_MAX) {
-            if (i == 1 && offset_of(r, from) == offset_of(r, &place[0]) && offset_of(r, to) == offset_of(r, &place[1]) &&
-                offset_of(r, &place[0]) - offset_of(r, &place[1]) > BACK_EDGE_MAX) {
+        if (e->to.dso != UINT32_MAX) {
+            if (i == 1 && offset_of(r, &e->from) == offset_of(r, &newer->from) &&
+                offset_of(r, &e->to) == offset_of(r, &newer->to) &&
+                offset_of(r, &newer->from) - offset_of(r, &newer->to) > BACK_EDGE_MAX) {
                 r->counts.branch_duplicate++;
                 continue;
             }
-            if (!add_range(r, to, newer))
+            if (!add_range(r, e, &newer->from))
                 continue;
         }
-        add_branch(r, from, to, f);
+        add_branch(r, process, e, f);
     }
 }

@@ -434,6 +434,58 @@ typedef struct pd_cached {
 } pd_cached;
 #define PD_CACHE_BITS 14
 
+/* ---- edges.c: branch entries that come again ---- */
+
+typedef struct pd_edge {
+    uint64_t from, to;
+    pd_place place[2];
+    uint64_t cycles;       /* this and the counts: what the builder has not been told yet */
+    uint32_t count, mispredicted;
+    uint32_t serial;       /* the process's; 0: an empty slot */
+    uint32_t known;        /* the builder has a row */
+} pd_edge;
+
+typedef struct pd_range {
+    profconv_id begin, end; /* locations */
+    uint64_t count;         /* that the builder has not been told yet */
+} pd_range;
+
+typedef struct pd_edges {
+    pd_edge *edges;
+    pd_range *ranges;
+    unsigned bits; /* of the slots' numbers */
+    uint32_t kernel_serial;
+    uint64_t evicted;
+} pd_edges;
+
+#if defined(__GNUC__)
+#define pd_prefetch(p) __builtin_prefetch(p)
+#else
+#define pd_prefetch(p) ((void)(p))
+#endif
+
+/* An entry of the branch stack at hand. */
+typedef struct pd_entry {
+    pd_place from, to;
+    uint64_t from_address, to_address;
+    size_t edge_slot;
+    size_t range_slot; /* of the range from here to the newer entry */
+} pd_entry;
+
+/* Before each stack: makes and grows the tables. 0, or -1 for want of memory. */
+int pd_edges_ready(pd_reader *r);
+/* Where an entry is kept; starts to load it. */
+size_t pd_edge_slot(const pd_reader *r, uint32_t serial, uint64_t from, uint64_t to);
+/* The entry itself, looked up when it is new; valid until the next call. */
+pd_edge *pd_edge_get(pd_reader *r, size_t slot, uint32_t process, uint64_t from, uint64_t to);
+void pd_edge_add(pd_reader *r, size_t slot, uint32_t process, uint64_t from, uint64_t to, int mispredicted, unsigned cycles);
+size_t pd_range_slot(const pd_reader *r, profconv_id begin, profconv_id end);
+/* Both locations are known ones. */
+void pd_range_add(pd_reader *r, size_t slot, profconv_id begin, profconv_id end);
+/* Tells the builder all counts. */
+void pd_edges_flush(pd_reader *r);
+void pd_edges_free(pd_reader *r);
+
 /* ---- filter.c: settings ---- */
 
 enum {
@@ -560,7 +612,8 @@ struct pd_reader {
     uint64_t *frame_address;
     uint8_t *frame_mode;
     size_t frame_capacity;
-    PFC_VEC(pd_place) places; /* of a branch stack: from, to of each entry */
+    PFC_VEC(pd_entry) entries; /* of a branch stack */
+    pd_edges edges;
 
     PFC_VEC(pd_emitted) emitted; /* the first ones, until it shows which events have samples */
     int columns_open;

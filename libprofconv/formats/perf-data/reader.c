@@ -59,7 +59,8 @@ static void reader_free(pd_reader *r) {
     PFC_VEC_FREE(&r->mem, &r->events);
     PFC_VEC_FREE(&r->mem, &r->ids);
     pfc_index_free(&r->mem, &r->id_index);
-    PFC_VEC_FREE(&r->mem, &r->places);
+    PFC_VEC_FREE(&r->mem, &r->entries);
+    pd_edges_free(r);
     PFC_VEC_FREE(&r->mem, &r->emitted);
     if (r->prefixes)
         for (size_t i = 0; i < PD_PREFIXES; i++)
@@ -180,6 +181,7 @@ static int read_all(pd_reader *r) {
         rc = read_records(r);
     if (rc)
         return rc;
+    pd_edges_flush(r);
     pd_notes_finish(r);
     if ((rc = check_content(r)) != 0 || (rc = pd_columns_finish(r)) != 0)
         return rc;

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Repeated branch entries. A recording has millions of entries and thousands of different ones, so what an entry means and
+ * how often it came are kept in one place, found by one look: two tables with a slot a hash, whose counts go to the
+ * builder when another entry takes the slot, and at the end. The builder hears of a new row at once, so that rows are in the order in
+ * which they came. The tables grow while they are too small, up to a bound.
+ *
+ * An entry may be in one of two neighbouring slots of its table, a range in one of four, which lie in one cache line; the one with the
+ * fewest counts gives way.
+ */
+#include "libprofconv/formats/perf-data/pd.h"
+
+enum { BITS_FIRST = 14, BITS_MOST = 18, RANGE_WAYS = 4 };
+
+static size_t slot_of(const pd_edges *e, uint64_t a, uint64_t b, uint64_t c) {
+    uint64_t hash = (a ^ c << 48) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 29 ^ b) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (size_t)(hash >> (64 - e->bits));
+}
+
+static void flush_edge(pd_reader *r, pd_edge *edge) {
+    if (edge->count)
+        profconv_builder_branch(r->builder, edge->place[0].location, edge->place[1].location, edge->count, edge->mispredicted,
+                                edge->cycles);
+    edge->count = edge->mispredicted = 0;
+    edge->cycles = 0;
+}
+
+static void flush_range(pd_reader *r, pd_range *range) {
+    if (range->count)
+        profconv_builder_range(r->builder, range->begin, range->end, range->count);
+    range->count = 0;
+}
+
+void pd_edges_flush(pd_reader *r) {
+    pd_edges *e = &r->edges;
+    for (size_t i = 0; e->edges && i < (size_t)1 << e->bits; i++)
+        flush_edge(r, &e->edges[i]);
+    for (size_t i = 0; e->ranges && i < (size_t)1 << e->bits; i++)
+        flush_range(r, &e->ranges[i]);
+}
+
+void pd_edges_free(pd_reader *r) {
+    pd_edges *e = &r->edges;
+    pfc_free(&r->mem, e->edges, sizeof *e->edges << e->bits);
+    pfc_free(&r->mem, e->ranges, sizeof *e->ranges << e->bits);
+    e->edges = NULL;
+    e->ranges = NULL;
+}
+
+/* A sixteenth of the memory that is allowed. */
+static int fits(const pd_reader *r, unsigned bits) {
+    return bits <= BITS_MOST && (uint64_t)(sizeof(pd_edge) + sizeof(pd_range)) << bits <= r->mem.limit / 16;
+}
+
+static int resize(pd_reader *r, unsigned bits) {
+    pd_edges *e = &r->edges;
+    pd_edges_flush(r);
+    pd_edges_free(r);
+    e->bits = bits;
+    e->evicted = 0;
+    e->kernel_serial = r->kernel_serial;
+    e->edges = (pd_edge *)pfc_alloc_zero(&r->mem, sizeof *e->edges << bits);
+    e->ranges = (pd_range *)pfc_alloc_zero(&r->mem, sizeof *e->ranges << bits);
+    return e->edges && e->ranges ? 0 : -1;
+}
+
+int pd_edges_ready(pd_reader *r) {
+    pd_edges *e = &r->edges;
+    if (!e->edges)
+        return resize(r, BITS_FIRST);
+    if (e->kernel_serial != r->kernel_serial) /* the kernel's maps are not part of the keys */
+        return resize(r, e->bits);
+    if (e->evicted >> e->bits && fits(r, e->bits + 2))
+        return resize(r, e->bits + 2);
+    return 0;
+}
+
+size_t pd_edge_slot(const pd_reader *r, uint32_t serial, uint64_t from, uint64_t to) {
+    size_t slot = slot_of(&r->edges, from, to, serial);
+    pd_prefetch(&r->edges.edges[slot]);
+    pd_prefetch((const char *)&r->edges.edges[slot] + 64);
+    return slot;
+}
+
+static int is_edge(const pd_edge *edge, uint64_t from, uint64_t to, uint32_t serial) {
+    return edge->from == from && edge->to == to && edge->serial == serial;
+}
+
+pd_edge *pd_edge_get(pd_reader *r, size_t slot, uint32_t process, uint64_t from, uint64_t to) {
+    pd_edge *edge = &r->edges.edges[slot], *other = &r->edges.edges[slot ^ 1];
+    uint32_t serial = r->processes.data[process].serial;
+    if (is_edge(edge, from, to, serial))
+        return edge;
+    if (is_edge(other, from, to, serial))
+        return other;
+    if (other->count < edge->count)
+        edge = other;
+    r->edges.evicted += edge->serial != 0;
+    flush_edge(r, edge);
+    edge->from = from;
+    edge->to = to;
+    edge->serial = serial;
+    edge->place[0] = *pd_locate(r, process, PD_MODE_NONE, from);
+    edge->place[1] = *pd_locate(r, process, PD_MODE_NONE, to);
+    edge->known = 0;
+    return edge;
+}
+
+void pd_edge_add(pd_reader *r, size_t slot, uint32_t process, uint64_t from, uint64_t to, int mispredicted, unsigned cycles) {
+    /* Looked up again: another entry of the same stack may have taken the slot. */
+    pd_edge *edge = pd_edge_get(r, slot, process, from, to);
+    if (edge->count == UINT32_MAX)
+        flush_edge(r, edge);
+    edge->count++;
+    edge->mispredicted += mispredicted ? 1 : 0;
+    edge->cycles += cycles;
+    if (!edge->known) {
+        flush_edge(r, edge);
+        edge->known = 1;
+    }
+}
+
+size_t pd_range_slot(const pd_reader *r, profconv_id begin, profconv_id end) {
+    size_t slot = slot_of(&r->edges, begin, end, 0);
+    pd_prefetch(&r->edges.ranges[slot]);
+    return slot;
+}
+
+void pd_range_add(pd_reader *r, size_t slot, profconv_id begin, profconv_id end) {
+    pd_range *range = &r->edges.ranges[slot];
+    for (size_t i = 0; i < RANGE_WAYS; i++) {
+        pd_range *way = &r->edges.ranges[slot ^ i];
+        if (way->begin == begin && way->end == end) {
+            way->count++;
+            return;
+        }
+        if (way->count < range->count)
+            range = way;
+    }
+    r->edges.evicted += range->begin != 0;
+    flush_range(r, range);
+    range->begin = begin;
+    range->end = end;
+    profconv_builder_range(r->builder, begin, end, 1);
+}
