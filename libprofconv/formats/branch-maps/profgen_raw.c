@@ -208,7 +208,7 @@ static void put_row(pfc_buf *buf, uint64_t from, const char *separator, uint64_t
     pfc_buf_char(buf, '\n');
 }
 
-/* Branches by source key; those from outside are where that key puts them. */
+/* Branches by the address of their source, which for those from outside is 1, whatever key that becomes. */
 static void put_branches(pfc_buf *buf, const pfc_maps *maps, const pfc_raw_base *base) {
     size_t at = 0, entry = 0;
     pfc_buf_u64(buf, maps->branches.count + maps->entries.count);
@@ -216,7 +216,7 @@ static void put_branches(pfc_buf *buf, const pfc_maps *maps, const pfc_raw_base 
     while (at < maps->branches.count || entry < maps->entries.count) {
         const pfc_map_row *b = at < maps->branches.count ? &maps->branches.data[at] : NULL;
         const pfc_map_row *e = entry < maps->entries.count ? &maps->entries.data[entry] : NULL;
-        if (!e || (b && b->from - base->shift < base->external)) {
+        if (!e || (b && b->from - base->shift == base->external - 1)) { /* only address 0 is before it */
             put_row(buf, b->from - base->shift, "->", b->to - base->shift, b->count);
             at++;
         } else {
