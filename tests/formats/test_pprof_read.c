@@ -281,6 +281,23 @@ static void detection(void **state) {
         assert_true(probe(b.data, n, 1) >= 50);
     }
     free(b.data);
+    b = seed("odd_bytes.pb"); /* fields of later versions, at the top and in messages */
+    assert_int_equal(probe(b.data, b.size, 1), 95);
+    free(b.data);
+}
+
+/* Malformed files are recognised as what they are, so that an error tells what is wrong with them. */
+static void detection_of_malformed(void **state) {
+    (void)state;
+    static const char *const files[] = {"bad_wire_type.pb",   "bad_wire_type_sample.pb", "bad_string0.pb",
+                                        "bad_group.pb",       "bad_long_number.pb",      "bad_truncated.pb",
+                                        "bad_concatenated.pb"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        bytes b = seed(files[i]);
+        if (probe(b.data, b.size, 1) < 30)
+            fail_msg("%s", files[i]);
+        free(b.data);
+    }
 }
 
 static void deep_stack(void **state) {
@@ -313,11 +330,13 @@ static void string_limit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(full_info),      cmocka_unit_test(full_samples),       cmocka_unit_test(full_tables),
-        cmocka_unit_test(mixed_order),    cmocka_unit_test(sparse_ids),         cmocka_unit_test(odd_bytes),
-        cmocka_unit_test(branch_columns), cmocka_unit_test(branch_columns_odd), cmocka_unit_test(mapping_kinds),
-        cmocka_unit_test(value_roles),    cmocka_unit_test(detection),          cmocka_unit_test(deep_stack),
-        cmocka_unit_test(string_limit),
+        cmocka_unit_test(full_info),      cmocka_unit_test(full_samples),
+        cmocka_unit_test(full_tables),    cmocka_unit_test(mixed_order),
+        cmocka_unit_test(sparse_ids),     cmocka_unit_test(odd_bytes),
+        cmocka_unit_test(branch_columns), cmocka_unit_test(branch_columns_odd),
+        cmocka_unit_test(mapping_kinds),  cmocka_unit_test(value_roles),
+        cmocka_unit_test(detection),      cmocka_unit_test(detection_of_malformed),
+        cmocka_unit_test(deep_stack),     cmocka_unit_test(string_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

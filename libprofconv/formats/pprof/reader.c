@@ -48,7 +48,9 @@ static const char *field_name(uint64_t number) {
 static int probe_field(const pfc_wire_field *field, int *weight, int *strings) {
     int packed;
     int expected = pfc_wire_expected(profile_type, field->number, &packed);
-    if (expected < 0 || ((unsigned)expected != field->wire && !(packed && field->wire == PFC_WIRE_BYTES)))
+    if (expected < 0)
+        return field->number != 0 && *weight >= 2; /* of a later version, where all before was a pprof's */
+    if ((unsigned)expected != field->wire && !(packed && field->wire == PFC_WIRE_BYTES))
         return 0;
     if (field->number == FIELD_STRING) {
         if ((*strings)++ == 0) {
@@ -62,8 +64,10 @@ static int probe_field(const pfc_wire_field *field, int *weight, int *strings) {
         return 1;
     const ProtobufCFieldDescriptor *descriptor =
         protobuf_c_message_descriptor_get_field(profile_type, (unsigned)field->number);
+    if (!pfc_wire_plausible(descriptor->descriptor, field->data, field->size, 0))
+        return 0;
     *weight += field->size ? 2 : 0;
-    return pfc_wire_plausible(descriptor->descriptor, field->data, field->size, 0);
+    return 1;
 }
 
 /* The field that the head ends in: the submessage as far as it is there. */
@@ -72,7 +76,9 @@ static int probe_cut(const pfc_wire_field *field, const uint8_t *data, size_t si
     if (field->number == 0)
         return 1;
     int expected = pfc_wire_expected(profile_type, field->number, &packed);
-    if (expected < 0 || ((unsigned)expected != field->wire && !(packed && field->wire == PFC_WIRE_BYTES)))
+    if (expected < 0)
+        return 1; /* what came before decides */
+    if ((unsigned)expected != field->wire && !(packed && field->wire == PFC_WIRE_BYTES))
         return 0;
     if (field->wire != PFC_WIRE_BYTES || packed || field->number == FIELD_STRING)
         return 1;
@@ -84,24 +90,32 @@ static int probe_cut(const pfc_wire_field *field, const uint8_t *data, size_t si
     return at + 1 >= size || pfc_wire_plausible(descriptor->descriptor, data + at + 1, size - at - 1, 1);
 }
 
+/* A long way in without a contradiction, or with few: damaged or malformed, but a pprof, so that reading it says what
+ * is wrong. */
+static int probe_damaged(int weight, int faults) { return weight >= 4 && weight >= 4 * faults ? 30 : 0; }
+
 static int pprof_probe(void *user, const uint8_t *head, size_t size, int whole) {
     (void)user;
-    int weight = 0, strings = 0;
+    int weight = 0, strings = 0, faults = 0;
     size_t at = 0;
     while (at < size) {
         pfc_wire_field field;
         uint64_t need;
         pfc_wire_status status = pfc_wire_next(head + at, size - at, &field, &need);
-        if (status == PFC_WIRE_MORE) {
-            /* Cut in the middle of a field: damaged when that is all there is, but still recognised as what it is. */
+        if (status == PFC_WIRE_MORE) { /* the head ends in this field; or the file does, and it is damaged */
             if (!probe_cut(&field, head + at, size - at))
-                return 0;
-            return weight >= 2 ? (whole ? 60 : 90) : (!whole && at == 0 && size >= 4096 ? 30 : 0);
+                return probe_damaged(weight, faults + 1);
+            if (weight >= 2)
+                return faults ? probe_damaged(weight, faults) : whole ? 60 : 90;
+            return !whole && at == 0 && size >= 4096 ? 30 : 0;
         }
-        if (status != PFC_WIRE_OK || !probe_field(&field, &weight, &strings))
-            return weight >= 8 && status != PFC_WIRE_OK ? 30 : 0; /* a long way in: a damaged pprof */
+        if (status != PFC_WIRE_OK)
+            return probe_damaged(weight, faults + 1);
+        faults += !probe_field(&field, &weight, &strings);
         at += field.total;
     }
+    if (faults)
+        return probe_damaged(weight, faults);
     if (weight < 2)
         return 0;
     return whole ? (strings ? 95 : 50) : 90;

@@ -147,20 +147,24 @@ int pfc_wire_explain(const ProtobufCMessageDescriptor *type, const uint8_t *data
 
 int pfc_wire_plausible(const ProtobufCMessageDescriptor *type, const uint8_t *data, size_t size, int cut) {
     size_t at = 0;
+    unsigned known = 0;
     while (at < size) {
         pfc_wire_field field;
         uint64_t need;
         int packed;
         pfc_wire_status status = pfc_wire_next(data + at, size - at, &field, &need);
-        int expected = field.number ? pfc_wire_expected(type, field.number, &packed) : -1;
-        if (expected < 0 || ((unsigned)expected != field.wire && !(packed && field.wire == PFC_WIRE_BYTES)))
-            return status == PFC_WIRE_MORE && cut && field.number == 0;
+        if (status == PFC_WIRE_MORE && field.number == 0)
+            return cut; /* not even the tag is there */
+        if (status == PFC_WIRE_LONG || status == PFC_WIRE_TYPE || field.number == 0)
+            return 0;
+        int expected = pfc_wire_expected(type, field.number, &packed);
+        if (expected < 0 ? known == 0 : (unsigned)expected != field.wire && !(packed && field.wire == PFC_WIRE_BYTES))
+            return 0;
         if (status == PFC_WIRE_MORE)
             return cut;
-        if (status != PFC_WIRE_OK)
-            return 0;
         const ProtobufCFieldDescriptor *descriptor = wire_descriptor(type, field.number);
-        if (descriptor->type == PROTOBUF_C_TYPE_MESSAGE &&
+        known += descriptor != NULL;
+        if (descriptor && descriptor->type == PROTOBUF_C_TYPE_MESSAGE &&
             !pfc_wire_plausible(descriptor->descriptor, field.data, field.size, 0))
             return 0;
         at += field.total;

@@ -35,8 +35,8 @@ pfc_wire_status pfc_wire_next(const uint8_t *data, size_t size, pfc_wire_field *
 int pfc_wire_explain(const ProtobufCMessageDescriptor *type, const uint8_t *data, size_t size, uint64_t offset,
                      const char *what, profconv_error *error);
 
-/* Nonzero when data[0..size) reads as a message of this kind. Where `cut` is nonzero, the last field may be
- * incomplete. Unknown fields speak against it here: this is for detection. */
+/* Nonzero when data[0..size) reads as a message of this kind. Where `cut` is nonzero, the last field may be incomplete.
+ * This is for detection: fields of later versions of the format are taken only after known ones. */
 int pfc_wire_plausible(const ProtobufCMessageDescriptor *type, const uint8_t *data, size_t size, int cut);
 
 /* The wire type that field `number` must have; *packed is set where packed bytes will do as well. -1: no such field. */
