@@ -43,7 +43,7 @@ static inline void pfc_skip(pfc_cursor *c, uint64_t n) {
 }
 
 static inline uint16_t pfc_load16(const uint8_t *p, int big) {
-    return big ? (uint16_t)(p[0] << 8 | p[1]) : (uint16_t)(p[1] << 8 | p[0]);
+    return (uint16_t)(big ? p[0] << 8 | p[1] : p[1] << 8 | p[0]);
 }
 static inline uint32_t pfc_load32(const uint8_t *p, int big) {
     return big ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]
