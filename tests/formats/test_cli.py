@@ -309,6 +309,43 @@ class Recording(Case):
         self.assertEqual(max(stack.count(";") for stack in shallow), 2)
         self.assertEqual(sum(shallow.values()), 774)
 
+    def test_filters_by_number(self):
+        root = next(iter(self.table(self.convert("--show-tid")))).split(";")[0]
+        pid = root.split("-")[-1].split("/")[0]
+        for option in ("--pid", "--tid"):
+            self.assertEqual(self.convert(option, pid), self.convert())
+            self.assertEqual(run("convert", "-t", "collapsed", option, "1", RECORDING).status, 1)
+        early = sum(self.table(self.convert("--samples", "--time", "0%-50%")).values())
+        late = sum(self.table(self.convert("--samples", "--time", "50%-100%")).values())
+        self.assertTrue(0 < early < 774 and 0 < late < 774 and 774 <= early + late <= 775, (early, late))
+
+    def test_labels(self):
+        out = self.path("out.pb.gz")
+        self.ok("convert", "-q", "--labels", "thread,pid", "--symbolize=no", "-o", out, RECORDING)
+        text = gzip.decompress(self.read("out.pb.gz"))
+        self.assertIn(b"thread", text)
+        self.assertIn(b"pid", text)
+        self.ok("convert", "-q", "--symbolize=no", "-o", out, RECORDING)
+        self.assertNotIn(b"thread", gzip.decompress(self.read("out.pb.gz")))
+
+    def test_places_of_binaries(self):
+        place = os.path.join(self.dir, "root", "opt", "demo")
+        os.makedirs(place)
+        shutil.copy(PROGRAM, place)
+        cache = os.path.join(self.dir, "cache", ".build-id", "ee", "529a7e0daf3a6f0daa0e952ac18923d0c36615")
+        os.makedirs(cache)
+        shutil.copy(PROGRAM, os.path.join(cache, "elf"))
+        base = ["convert", "-q", "-t", "collapsed", RECORDING]
+        env = dict(os.environ, HOME=self.path("nowhere"))
+        for option, directory in (("--symfs", "root"), ("--buildid-dir", "cache")):
+            self.assertNotIn(b"find_word", self.ok(*base, env=env).out)
+            self.assertIn(b"find_word", self.ok(*base, option, os.path.join(self.dir, directory), env=env).out)
+        # Another program under the same path is not believed.
+        shutil.copy(PROFCONV, os.path.join(place, "wordcount"))
+        text = self.ok(*base, "--symfs", os.path.join(self.dir, "root"), env=env).out
+        self.assertIn(b"[wordcount]", text)
+        self.usage("convert", "-t", "collapsed", "--demangle=odd", RECORDING, says="full")
+
     def test_pprof_and_back(self):
         out = self.path("out.pb.gz")
         self.ok("convert", "-q", "--binary", PROGRAM, "-o", out, RECORDING)
@@ -342,6 +379,62 @@ class Recording(Case):
         env["HOME"] = self.path("nowhere")
         text = self.ok("convert", "-q", "-t", "collapsed", RECORDING, env=env).out.decode()
         self.assertNotIn("find_word", text)
+
+
+class Names(Case):
+    CODE = b"a;f<int>(char);g.cold;s_[k];j_[j];i_[i] 4\n"
+
+    def test_tidy(self):
+        def out(*args):
+            return self.ok("convert", "-q", "-t", "collapsed", *args, "-", stdin=self.CODE).out
+        self.assertEqual(out(), self.CODE)
+        self.assertEqual(out("--tidy=args"), b"a;f<int>;g.cold;s_[k];j_[j];i_[i] 4\n")
+        self.assertEqual(out("--tidy", "templates"), b"a;f;g.cold;s_[k];j_[j];i_[i] 4\n")
+        self.assertEqual(out("--strip-suffixes"), b"a;f<int>(char);g;s_[k];j_[j];i_[i] 4\n")
+
+    def test_marks(self):
+        def out(*args):
+            return self.ok("convert", "-q", "-t", "collapsed", "-s", "folded.annotations=parse", *args, "-",
+                           stdin=self.CODE).out
+        self.assertEqual(out(), b"a;f<int>(char);g.cold;s;j_[j];i 4\n")
+        self.assertEqual(out("--kernel"), b"a;f<int>(char);g.cold;s_[k];j_[j];i 4\n")
+        self.assertEqual(out("--jit"), b"a;f<int>(char);g.cold;s;j_[j];i 4\n")
+        self.assertEqual(out("--all"), b"a;f<int>(char);g.cold;s_[k];j_[j];i 4\n")
+        self.assertEqual(out("--kernel", "--annotate", "i"), self.CODE)
+        self.assertEqual(out("--no-inline"), b"a;f<int>(char);g.cold;s;j_[j] 4\n")
+
+
+class Progress(Case):
+    def feed(self, *args):
+        """What a terminal gets as stderr while stdin takes over a second."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([PROFCONV, "convert", *args, "-f", "collapsed", "-t", "collapsed", "-"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        chunk = b"".join(b"main;f%d 1\n" % i for i in range(100000))
+        for _ in range(6):
+            process.stdin.write(chunk)
+        process.stdin.flush()
+        time.sleep(1.3)
+        for _ in range(6):
+            process.stdin.write(chunk)
+        process.stdin.close()
+        text = b""
+        while True:
+            try:
+                data = os.read(ours, 4096)
+            except OSError:
+                break
+            if not data:
+                break
+            text += data
+        os.close(ours)
+        self.assertEqual(process.wait(60), 0)
+        return text
+
+    def test_shown_and_silenced(self):
+        self.assertRegex(self.feed(), rb"\rread .*\r\x1b\[K")
+        self.assertEqual(self.feed("-q"), b"")
 
 
 class Interrupts(Case):
