@@ -467,6 +467,11 @@ def scenarios():
     p.event("cycles", type=0, period=12345, ids=())
     p.sample(3, 3, 10, 0x400010)
     out["period.fixed"] = p.file()
+    p = Perf(IP | TID)  # without times, so nothing waits
+    p.event("my-cycles", type=0)
+    p.sample(3, 3, 10, 0x400010)
+    p.describe()
+    out["name.late"] = p.file()
     out["empty"] = Perf().file()
     return out
 

@@ -65,16 +65,35 @@ static void look_up(pd_reader *r, uint32_t process, unsigned mode, uint64_t addr
     place->location = profconv_builder_address_location(r->builder, pd_dso_mapping(r, map->dso), place->value, 0);
 }
 
+/* Bigger when most look-ups miss. Without memory for it the old one stays. */
+static void grow_cache(pd_reader *r) {
+    unsigned bits = r->cache_bits + 2;
+    size_t old = sizeof *r->cache << r->cache_bits, size = sizeof *r->cache << bits;
+    r->cache_misses = 0;
+    if (bits > PD_CACHE_BITS_MOST || r->mem.limit / 64 < size)
+        return;
+    pd_cached *cache = (pd_cached *)pfc_alloc_zero(&r->mem, size);
+    if (!cache)
+        return;
+    pfc_free(&r->mem, r->cache, old);
+    r->cache = cache;
+    r->cache_bits = bits;
+}
+
 const pd_place *pd_locate(pd_reader *r, uint32_t process, unsigned mode, uint64_t address) {
     if (r->cache_stale) {
-        memset(r->cache, 0, sizeof *r->cache << PD_CACHE_BITS);
+        memset(r->cache, 0, sizeof *r->cache << r->cache_bits);
         r->cache_stale = 0;
     }
     uint32_t serial = mode == PD_MODE_KERNEL ? r->kernel_serial : r->processes.data[process].serial;
     uint64_t hash = (address ^ (uint64_t)serial << 40 ^ (uint64_t)mode << 60) * UINT64_C(0x9e3779b97f4a7c15);
-    pd_cached *c = &r->cache[hash >> (64 - PD_CACHE_BITS)];
+    pd_cached *c = &r->cache[hash >> (64 - r->cache_bits)];
     if (c->address == address && c->serial == serial && c->mode == mode)
         return &c->place;
+    if (++r->cache_misses >> (r->cache_bits + 1)) {
+        grow_cache(r);
+        c = &r->cache[hash >> (64 - r->cache_bits)];
+    }
     c->address = address;
     c->serial = serial;
     c->mode = mode;

@@ -86,7 +86,7 @@ int pd_event_add(pd_reader *r, const pd_attr *attr) {
     pd_event e;
     memset(&e, 0, sizeof e);
     e.attr = *attr;
-    e.wanted = -1;
+    e.wanted = e.guessed = -1;
     e.column = PD_NO_COLUMN;
     set_layout(&e);
     if (attr->sample_type & ~(uint64_t)PD_S_KNOWN)

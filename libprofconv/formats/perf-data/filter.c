@@ -204,6 +204,7 @@ int pd_event_wanted(pd_reader *r, pd_event *event) {
     pfc_buf_init(&buf, &r->mem);
     pd_event_name(r, event, &buf);
     event->wanted = 0;
+    int named = event->name != NULL;
     const char *value;
     size_t base = buf.size ? pd_event_base_size(event, buf.data, buf.size) : 0;
     for (size_t i = 0; buf.size && (value = profconv_options_item(r->options, PD_SCOPE, "event", i)) != NULL; i++) {
@@ -212,7 +213,21 @@ int pd_event_wanted(pd_reader *r, pd_event *event) {
             event->wanted = 1;
     }
     pfc_buf_free(&buf);
+    if (!named)
+        event->guessed = event->wanted;
     return event->wanted;
+}
+
+int pd_filter_recheck(pd_reader *r) {
+    for (size_t i = 0; i < r->events.count; i++) {
+        pd_event *e = &r->events.data[i];
+        if (e->guessed >= 0 && e->guessed != pd_event_wanted(r, e))
+            return profconv_error_set(r->error, PROFCONV_E_UNSUPPORTED, PROFCONV_NO_OFFSET, 0,
+                                      PD_SCOPE ".event: the name of event %zu (%s) stands behind its samples; the input must "
+                                               "be a file that can seek",
+                                      i, e->name ? e->name : "");
+    }
+    return 0;
 }
 
 int pd_sample_wanted(pd_reader *r, const pd_sample *s, uint32_t thread) {

@@ -146,6 +146,7 @@ typedef struct pd_event {
     size_t name_size;
     int name_source;
     int wanted;         /* by the event filter; -1: not decided yet */
+    int guessed;        /* the same, while the recorded name was not known; -1: was not asked */
     uint32_t column;    /* first of its two sample types */
     uint64_t samples;   /* counted in its columns */
     int sample_time_at; /* offset in a SAMPLE record, header included; -1: none */
@@ -432,7 +433,8 @@ typedef struct pd_cached {
     uint32_t mode;
     pd_place place;
 } pd_cached;
-#define PD_CACHE_BITS 14
+#define PD_CACHE_BITS_FIRST 8
+#define PD_CACHE_BITS_MOST 14
 
 /* ---- edges.c: branch entries that come again ---- */
 
@@ -524,6 +526,8 @@ void pd_filter_free(pd_reader *r);
 int pd_filter_settle(pd_reader *r);
 /* Nonzero when the filters let the event, or the sample (but for its event), pass. */
 int pd_event_wanted(pd_reader *r, pd_event *event);
+/* After the last record: fails when a filter was used on an event whose name came later and says otherwise. */
+int pd_filter_recheck(pd_reader *r);
 int pd_sample_wanted(pd_reader *r, const pd_sample *sample, uint32_t thread);
 profconv_id pd_label_set(pd_reader *r, uint32_t thread, const pd_sample *sample);
 
@@ -608,6 +612,8 @@ struct pd_reader {
     PFC_VEC(pd_cgroup) cgroups;
 
     pd_cached *cache;
+    unsigned cache_bits;
+    uint32_t cache_misses; /* since it had its size */
     pd_prefix *prefixes;
     uint64_t *frame_address;
     uint8_t *frame_mode;

@@ -39,7 +39,8 @@ static int reader_init(pd_reader *r, profconv_input *input, profconv_builder *bu
     uint64_t most = limits->max_memory && limits->max_memory != UINT64_MAX ? limits->max_memory / 8 : UINT64_MAX;
     r->order_cap = most < ORDER_CAP_WITHOUT_ROUNDS ? most : ORDER_CAP_WITHOUT_ROUNDS;
     r->order_cap_rounds = most < ORDER_CAP ? most : ORDER_CAP;
-    r->cache = (pd_cached *)pfc_alloc_zero(&r->mem, sizeof *r->cache << PD_CACHE_BITS);
+    r->cache_bits = PD_CACHE_BITS_FIRST;
+    r->cache = (pd_cached *)pfc_alloc_zero(&r->mem, sizeof *r->cache << r->cache_bits);
     r->prefixes = (pd_prefix *)pfc_alloc_zero(&r->mem, PD_PREFIXES * sizeof *r->prefixes);
     if (!r->cache || !r->prefixes)
         return pd_failed(r);
@@ -67,7 +68,7 @@ static void reader_free(pd_reader *r) {
             pfc_free(&r->mem, r->prefixes[i].address,
                      r->prefixes[i].capacity * (sizeof(uint64_t) + sizeof(profconv_id) + 1));
     pfc_free(&r->mem, r->prefixes, r->prefixes ? PD_PREFIXES * sizeof *r->prefixes : 0);
-    pfc_free(&r->mem, r->cache, r->cache ? sizeof *r->cache << PD_CACHE_BITS : 0);
+    pfc_free(&r->mem, r->cache, r->cache ? sizeof *r->cache << r->cache_bits : 0);
     pfc_free(&r->mem, r->frame_address, r->frame_capacity * sizeof *r->frame_address);
     pfc_free(&r->mem, r->frame_mode, r->frame_capacity);
     pfc_free(&r->mem, r->prefix, r->prefix_capacity);
@@ -146,7 +147,9 @@ static int read_records(pd_reader *r) {
         rc = read_parts(r);
     if (rc == 0)
         rc = pd_order_flush(r, UINT64_MAX);
-    return rc ? rc : pd_release_held(r);
+    if (rc == 0)
+        rc = pd_release_held(r);
+    return rc ? rc : pd_filter_recheck(r);
 }
 
 /* No sample at all is an error that says why. */
