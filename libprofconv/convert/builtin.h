@@ -14,4 +14,5 @@ FORMAT(READER(llvm_binary)    WRITER(llvm_binary))
 FORMAT(READER(llvm_extbinary) WRITER(llvm_extbinary))
 FORMAT(READER(llvm_compact)   NO_WRITER)
 FORMAT(READER(gcc_afdo)       WRITER(gcc_afdo))
+FORMAT(READER(go_preprofile)  WRITER(go_preprofile))
 /* clang-format on */
