@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "libprofconv/symbolize/elfmaker.h"
 #include "libprofconv/symbolize/image.h"
 
 int pfc_build_id_equal(const char *a, const char *b) {
@@ -45,6 +46,7 @@ int pfc_binary_from_images(pfc_binary **out, pfc_image *image, pfc_image *debug,
         return pfc_mem_error(mem, error);
     }
     binary->mem = mem;
+    pfc_buf_init(&binary->empty_file, mem);
     binary->runtime = image;
     binary->debug = debug;
     if (attach_debug(binary, finder)) {
@@ -81,6 +83,11 @@ void pfc_binary_close(pfc_binary *binary) {
     pfc_image_close(binary->debug);
     pfc_image_close(binary->runtime);
     pfc_image_close(binary->alt); /* after the files that refer to it */
+    if (binary->empty)
+        dwarf_end(binary->empty);
+    if (binary->empty_elf)
+        elf_end(binary->empty_elf);
+    pfc_buf_free(&binary->empty_file);
     pfc_free(mem, binary, sizeof *binary);
 }
 
@@ -153,6 +160,27 @@ int pfc_binary_vaddr(const pfc_binary *binary, uint64_t file_offset, uint64_t ma
     return -1;
 }
 
+/* libdw itself looks for an alternate file by name and does not compare build-ids. */
+static void keep_alternate_out(pfc_binary *binary, Dwarf *dwarf) {
+    pfc_elf_maker maker;
+    pfc_elf_init(&maker, binary->mem, 0);
+    pfc_elf_begin(&maker, ".debug_info");
+    pfc_elf_put(&maker, 0, 1);
+    pfc_elf_end(&maker);
+    pfc_elf_finish(&maker);
+    binary->empty_file = maker.out;
+    if (maker.out.failed)
+        return;
+    binary->empty_elf = elf_memory(maker.out.data, maker.out.size);
+    binary->empty = binary->empty_elf ? dwarf_begin_elf(binary->empty_elf, DWARF_C_READ, NULL) : NULL;
+    if (binary->empty)
+        dwarf_setalt(dwarf, binary->empty);
+}
+
+int pfc_binary_alternate_missing(const pfc_binary *binary) {
+    return binary->alt_missing;
+}
+
 static int open_dwarf(pfc_binary *binary) {
     if (binary->dwarf_tried)
         return 0;
@@ -161,8 +189,11 @@ static int open_dwarf(pfc_binary *binary) {
     if (!dwarf)
         return 0;
     Dwarf *alt = binary->alt ? pfc_image_dwarf(binary->alt) : NULL;
+    binary->alt_missing = !alt && (binary->debug ? binary->debug : binary->runtime)->has_altlink;
     if (alt)
         dwarf_setalt(dwarf, alt);
+    else if (binary->alt_missing)
+        keep_alternate_out(binary, dwarf);
     return pfc_dwarf_open(&binary->dwarf, binary, dwarf);
 }
 

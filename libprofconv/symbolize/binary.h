@@ -132,6 +132,8 @@ int pfc_binary_frames_run(pfc_binary *binary, uint64_t vaddr, uint64_t limit, pf
                           uint64_t *until);
 /* Nonzero when the binary has debug information (and has it been found). */
 int pfc_binary_has_debug_info(const pfc_binary *binary);
+/* Nonzero when part of the debug information is in an alternate file (dwz) that was not found. */
+int pfc_binary_alternate_missing(const pfc_binary *binary);
 /* Nonzero when the debug information around vaddr was found (as opposed to a symbol alone). Of the last pfc_binary_frames. */
 int pfc_binary_frames_from_debug_info(const pfc_binary *binary);
 

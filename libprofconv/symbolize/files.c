@@ -188,6 +188,10 @@ static int name_from_file(pfc_run *run, const pfc_group *group, const char *file
         profconv_report_add(run->report, PROFCONV_NOTE_INFO, "no-debug-info", group->count, 0, PROFCONV_NO_OFFSET, 0,
                             "%s: no debug information; names of symbols only", pfc_binary_path(binary));
     status = name_group(run, binary, group, file);
+    if (pfc_binary_alternate_missing(binary))
+        profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "no-alternate-file", 1, 0, PROFCONV_NO_OFFSET, 0,
+                            "%s: the file that holds the common part of its debug information (dwz) was not found",
+                            pfc_binary_debug_path(binary));
     pfc_binary_close(binary);
     return status;
 }

@@ -12,6 +12,7 @@
 
 #include "libprofconv/base/hash.h"
 #include "libprofconv/base/mem.h"
+#include "libprofconv/base/text.h"
 #include "libprofconv/symbolize/binary.h"
 
 #define PFC_MAX_BUILD_IDS 4
@@ -53,6 +54,10 @@ struct pfc_binary {
     pfc_image *runtime;
     pfc_image *debug; /* NULL: the runtime file itself */
     pfc_image *alt;   /* dwz's alternate file */
+    int alt_missing;  /* it was not found: `empty` is in its place, or libdw would take whatever has its name */
+    Dwarf *empty;
+    Elf *empty_elf;
+    pfc_buf empty_file;
     pfc_package *package; /* split units, NULL: none */
     pfc_symbols symbols;
     pfc_dwarf *dwarf;

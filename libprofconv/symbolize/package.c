@@ -18,6 +18,7 @@
 #include "libprofconv/base/cursor.h"
 #include "libprofconv/base/text.h"
 #include "libprofconv/symbolize/dwarf.h"
+#include "libprofconv/symbolize/elfmaker.h"
 
 enum { INFO, ABBREV, LINE, STR_OFFSETS, RNGLISTS, STR, CU_INDEX, SECTIONS };
 
@@ -139,89 +140,16 @@ static int find_pieces(const pfc_package *package, uint64_t id, bytes pieces[SEC
     return pieces[INFO].data && pieces[ABBREV].data ? 0 : -1;
 }
 
-/* ---- the ELF file in memory ---- */
+/* ---- the unit's pieces ---- */
 
-typedef struct {
-    pfc_buf out;
-    int big;
-    size_t count;
-    struct {
-        const char *name;
-        size_t offset, size;
-    } sections[12];
-} image_maker;
-
-static void put(image_maker *m, uint64_t value, unsigned size) {
-    char text[8];
-    for (unsigned i = 0; i < size; i++)
-        text[i] = (char)(value >> 8 * (m->big ? size - 1 - i : i));
-    pfc_buf_add(&m->out, text, size);
-}
-
-static void begin(image_maker *m, const char *name) {
-    while (m->out.size & 7 && !m->out.failed)
-        pfc_buf_char(&m->out, 0);
-    m->sections[m->count].name = name;
-    m->sections[m->count].offset = m->out.size;
-    m->count++;
-}
-static void end(image_maker *m) {
-    m->sections[m->count - 1].size = m->out.size - m->sections[m->count - 1].offset;
-}
-static void copy(image_maker *m, const char *name, bytes piece) {
-    begin(m, name);
+static void copy(pfc_elf_maker *m, const char *name, bytes piece) {
+    pfc_elf_begin(m, name);
     pfc_buf_add(&m->out, piece.data, piece.size);
-    end(m);
-}
-
-/* Section names, section headers, and then the file header, which has its place at the beginning. */
-static void finish(image_maker *m) {
-    begin(m, ".shstrtab");
-    size_t names[12];
-    pfc_buf_char(&m->out, 0);
-    for (size_t i = 0; i < m->count; i++) {
-        names[i] = m->out.size - m->sections[m->count - 1].offset;
-        pfc_buf_add(&m->out, m->sections[i].name, strlen(m->sections[i].name) + 1);
-    }
-    end(m);
-    while (m->out.size & 7 && !m->out.failed)
-        pfc_buf_char(&m->out, 0);
-    size_t table = m->out.size;
-    for (int i = 0; i < 8; i++)
-        put(m, 0, 8);
-    for (size_t i = 0; i < m->count; i++) {
-        put(m, names[i], 4);
-        put(m, i + 1 == m->count ? SHT_STRTAB : SHT_PROGBITS, 4);
-        put(m, 0, 8); /* flags */
-        put(m, 0, 8); /* address */
-        put(m, m->sections[i].offset, 8);
-        put(m, m->sections[i].size, 8);
-        put(m, 0, 8); /* link, info */
-        put(m, 1, 8); /* alignment */
-        put(m, 0, 8); /* entry size */
-    }
-    size_t total = m->out.size;
-    char ident[16] = {0x7f, 'E', 'L', 'F', ELFCLASS64, m->big ? ELFDATA2MSB : ELFDATA2LSB, EV_CURRENT};
-    pfc_buf_add(&m->out, ident, 16);
-    put(m, ET_REL, 2);
-    put(m, EM_NONE, 2);
-    put(m, EV_CURRENT, 4);
-    put(m, 0, 8);
-    put(m, 0, 8);
-    put(m, table, 8);
-    put(m, 0, 4);
-    put(m, 64, 2);
-    put(m, 0, 2);
-    put(m, 0, 2);
-    put(m, 64, 2);
-    put(m, m->count + 1, 2);
-    put(m, m->count, 2);
-    if (!m->out.failed)
-        memcpy(m->out.data, m->out.data + total, 64);
+    pfc_elf_end(m);
 }
 
 /* Strings that the unit's offsets name, and the offsets renumbered. 32-bit DWARF only. -1 when the tables make no sense. */
-static int add_strings(image_maker *m, const pfc_package *package, bytes offsets, unsigned version) {
+static int add_strings(pfc_elf_maker *m, const pfc_package *package, bytes offsets, unsigned version) {
     bytes strings = package->sections[STR];
     pfc_cursor c = pfc_cursor_make(offsets.data, offsets.size, 0, m->big);
     size_t header = version >= 5 ? 8 : 0;
@@ -233,7 +161,7 @@ static int add_strings(image_maker *m, const pfc_package *package, bytes offsets
     pfc_buf numbers;
     pfc_buf_init(&numbers, m->out.mem);
     pfc_buf_add(&numbers, offsets.data, header);
-    begin(m, ".debug_str");
+    pfc_elf_begin(m, ".debug_str");
     start = m->out.size;
     int status = 0;
     for (size_t i = 0; !status && i < count && !m->out.failed; i++) {
@@ -252,7 +180,7 @@ static int add_strings(image_maker *m, const pfc_package *package, bytes offsets
         pfc_buf_add(&numbers, number, 4);
     }
     pfc_buf_char(&m->out, 0);
-    end(m);
+    pfc_elf_end(m);
     bytes renumbered = {(const uint8_t *)(numbers.data ? numbers.data : ""), numbers.size};
     copy(m, ".debug_str_offsets", renumbered);
     status = numbers.failed ? -1 : status;
@@ -290,7 +218,7 @@ static uint64_t skeleton_number(pfc_unit *unit, unsigned name, unsigned old_name
 }
 
 /* The unit's addresses, `low` after them. *index: where it is. */
-static void add_addresses(image_maker *m, bytes table, uint64_t base, unsigned version, unsigned width, uint64_t low,
+static void add_addresses(pfc_elf_maker *m, bytes table, uint64_t base, unsigned version, unsigned width, uint64_t low,
                           uint64_t *index) {
     bytes piece = cut(table, base, base < table.size ? table.size - base : 0);
     if (version >= 5 && base >= 8 && piece.data) { /* the header before it says how long it is */
@@ -301,16 +229,16 @@ static void add_addresses(image_maker *m, bytes table, uint64_t base, unsigned v
     piece.size -= piece.size % width;
     copy(m, ".debug_addr", piece);
     *index = piece.size / width;
-    put(m, low, width);
-    end(m);
+    pfc_elf_put(m, low, width);
+    pfc_elf_end(m);
 }
 
 /* Before DWARF 5: lists of address pairs, relative to `low` until a base is selected, ended by a pair of zeros. */
-static void add_ranges(image_maker *m, bytes lists, unsigned width, uint64_t low) {
+static void add_ranges(pfc_elf_maker *m, bytes lists, unsigned width, uint64_t low) {
     const uint64_t top = width == 4 ? UINT32_MAX : UINT64_MAX;
     pfc_cursor c = pfc_cursor_make(lists.data, lists.size, 0, m->big);
     uint64_t base = low;
-    begin(m, ".debug_ranges");
+    pfc_elf_begin(m, ".debug_ranges");
     while (pfc_cursor_left(&c) >= 2 * (size_t)width && !m->out.failed) {
         uint64_t from = width == 4 ? pfc_u32(&c) : pfc_u64(&c), to = width == 4 ? pfc_u32(&c) : pfc_u64(&c);
         if (from == 0 && to == 0) {
@@ -321,10 +249,10 @@ static void add_ranges(image_maker *m, bytes lists, unsigned width, uint64_t low
             from += base;
             to += base;
         }
-        put(m, from, width);
-        put(m, to, width);
+        pfc_elf_put(m, from, width);
+        pfc_elf_put(m, to, width);
     }
-    end(m);
+    pfc_elf_end(m);
 }
 
 /* Bytes that a value of `form` takes, for the forms that the first DIE of a split unit has; -1 for others. */
@@ -372,7 +300,7 @@ static int skip_form(pfc_cursor *c, uint64_t form) {
 
 /* DWARF 5: DW_AT_language (one or two bytes) of the unit's first DIE becomes a DW_AT_low_pc that names address `index`. `info` and
  * `abbrev` are offsets in the image. 0, or -1 when the DIE has no such attribute. */
-static int give_base(image_maker *m, size_t info, size_t info_size, size_t abbrev, size_t abbrev_size, uint64_t index) {
+static int give_base(pfc_elf_maker *m, size_t info, size_t info_size, size_t abbrev, size_t abbrev_size, uint64_t index) {
     char *image = m->out.data;
     pfc_cursor die = pfc_cursor_make(image + info, info_size, 0, m->big);
     pfc_cursor table = pfc_cursor_make(image + abbrev, abbrev_size, 0, m->big);
@@ -420,14 +348,12 @@ static uint64_t ranges_end(const pfc_dwarf *dwarf, uint64_t base) {
     return limit;
 }
 
-static int make_image(image_maker *m, pfc_dwarf *dwarf, pfc_unit *unit, const pfc_package *package, bytes pieces[SECTIONS],
+static int make_image(pfc_elf_maker *m, pfc_dwarf *dwarf, pfc_unit *unit, const pfc_package *package, bytes pieces[SECTIONS],
                       unsigned version, unsigned width) {
     Elf *elf = dwarf_getelf(dwarf->dwarf);
     Dwarf_Addr low = 0;
     if (dwarf_lowpc(&unit->die, &low) != 0)
         low = 0;
-    for (int i = 0; i < 8; i++)
-        put(m, 0, 8); /* the file header comes last */
     size_t info = m->out.size;
     copy(m, ".debug_info", pieces[INFO]);
     copy(m, ".debug_abbrev", pieces[ABBREV]);
@@ -450,7 +376,7 @@ static int make_image(image_maker *m, pfc_dwarf *dwarf, pfc_unit *unit, const pf
         limit = limit < lists.size ? limit : lists.size;
         add_ranges(m, cut(lists, base, base < limit ? limit - base : 0), width, low);
     }
-    finish(m);
+    pfc_elf_finish(m);
     return m->out.failed ? -1 : 0;
 }
 
@@ -463,8 +389,8 @@ int pfc_package_unit(pfc_dwarf *dwarf, pfc_unit *unit) {
     if (!package || dwarf_cu_info(unit->cu, &version, &type, NULL, NULL, &id, &width, NULL) != 0 || type != DW_UT_skeleton ||
         (width != 4 && width != 8) || find_pieces(package, id, pieces) != 0)
         return -1;
-    image_maker m = {.big = package->big};
-    pfc_buf_init(&m.out, dwarf->mem);
+    pfc_elf_maker m;
+    pfc_elf_init(&m, dwarf->mem, package->big);
     if (make_image(&m, dwarf, unit, package, pieces, version, width) == 0) {
         unit->owned_elf = elf_memory(m.out.data, m.out.size);
         unit->owned = unit->owned_elf ? dwarf_begin_elf(unit->owned_elf, DWARF_C_READ, NULL) : NULL;

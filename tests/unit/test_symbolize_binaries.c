@@ -10,6 +10,8 @@
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/symbolize_fixture.h"
 
+#include "libprofconv/symbolize/image.h"
+
 /* Lines that the tests rely on: square() is declared in 2, its body is in 3; work() is declared in 6, it calls square() in 9. */
 static const char source[] = "volatile int sink;\n"
                              "static inline __attribute__((always_inline)) int square(int x) {\n"
@@ -235,6 +237,35 @@ static void dwz_alternate_files(void **state) {
                  strcmp(frames[0].linkage_name, "square") == 0 && frames[1].line == WORK_CALL;
     }
     assert_true(found > 0);
+    pfc_binary_close(binary);
+    assert_int_equal(mem.live, 0);
+}
+
+/* libdw would take a file of another build under the name that the link has. */
+static void a_wrong_alternate_file_is_refused(void **state) {
+    (void)state;
+    if (shell("test -f alt/common.dwz && gcc -g prog.c -o alt/other && cp alt/other alt/common.dwz") != 0)
+        skip();
+    pfc_mem mem;
+    pfc_mem_init(&mem, NULL, 0);
+    pfc_finder finder = {0};
+    pfc_binary *binary = NULL;
+    assert_int_equal(pfc_binary_open(&binary, &mem, in_dir("z1"), NULL, &finder, NULL), PROFCONV_OK);
+    uint64_t size = 0, start = symbol_address("z1", "work", &size);
+    for (uint64_t i = 0; i < size; i++) {
+        pfc_frame frames[4];
+        size_t count = 0;
+        assert_int_equal(pfc_binary_frames(binary, start + i, 0, frames, 4, &count), PROFCONV_OK);
+        assert_true(count > 0);
+        assert_string_equal(frames[count - 1].linkage_name, "work");
+    }
+    assert_true(pfc_binary_alternate_missing(binary));
+    /* What libdw now has for an alternate file holds nothing. */
+    Dwarf *alternate = dwarf_getalt(pfc_image_dwarf(binary->runtime));
+    Dwarf_CU *unit = NULL;
+    assert_ptr_equal(alternate, binary->empty);
+    assert_non_null(alternate);
+    assert_int_not_equal(dwarf_get_units(alternate, NULL, &unit, NULL, NULL, NULL, NULL), 0);
     pfc_binary_close(binary);
     assert_int_equal(mem.live, 0);
 }
@@ -574,6 +605,7 @@ int main(void) {
         cmocka_unit_test(separate_debug_files),
         cmocka_unit_test(wrong_debug_files_are_refused),
         cmocka_unit_test(dwz_alternate_files),
+        cmocka_unit_test(a_wrong_alternate_file_is_refused),
         cmocka_unit_test(split_packages),
         cmocka_unit_test(mini_debug_info),
         cmocka_unit_test(layouts),
