@@ -508,6 +508,47 @@ static void kernel_modules(void **state) {
     end_session(&s);
 }
 
+/* A vmlinux, linked at one place and run at another; with the right and a wrong build-id. */
+static void kernels(void **state) {
+    (void)state;
+    char text[sizeof source + 64];
+    snprintf(text, sizeof text, "%s__asm__(\".globl _text\\n_text: nop\\n\");\n", source);
+    write_file("kernel.c", text);
+    if (!have("gcc") || shell("gcc -O2 -g -ffreestanding -nostdlib -static -no-pie -fno-pic -mcmodel=kernel "
+                              "-Wl,-Ttext=0xffffffff81000000 -Wl,-e,work -Wl,--build-id=0x0011223344556677 "
+                              "-fno-toplevel-reorder kernel.c -o vmlinux") != 0)
+        skip();
+    char line[64];
+    shell_line(line, sizeof line, "nm vmlinux | awk '$3 == \"_text\" {print $1}'");
+    const uint64_t linked = strtoull(line, NULL, 16), slide = UINT64_C(0x12000000);
+    assert_true(linked >> 32 == 0xffffffff);
+    uint64_t size = 0, start = symbol_address("vmlinux", "work", &size);
+    static const char *const ids[] = {"0011223344556677", "0011223344556677000000000000000000000000", "7766554433221100", ""};
+    for (size_t i = 0; i < 4; i++) {
+        session s = new_session();
+        profconv_mapping row = {.start = linked + slide, .limit = linked + slide + 0x100000, .kind = PROFCONV_MAPPING_KERNEL};
+        row.file = profconv_builder_cstring(s.builder, "[kernel.kallsyms]");
+        row.build_id = profconv_builder_cstring(s.builder, ids[i]);
+        row.reference = profconv_builder_cstring(s.builder, "_text");
+        row.reference_address = linked + slide;
+        s.mapping = profconv_builder_mapping(s.builder, &row);
+        profconv_id location = add_address(&s, start + slide + size / 2);
+        set(&s, "vmlinux", in_dir("vmlinux"));
+        run_pass(&s);
+        if (i == 2) {
+            assert_int_equal(line_count(&s, location), 0);
+            assert_int_equal(note_of(&s, "build-id-mismatch").count, 1);
+            assert_int_equal(note_of(&s, "no-kernel-symbols").count, 1);
+        } else {
+            uint32_t frames = line_count(&s, location);
+            assert_true(frames > 0);
+            assert_string_equal(name_at(&s, location, frames - 1), "work");
+            assert_true(profconv_profile_line(s.profile, location, 0)->line > 0);
+        }
+        end_session(&s);
+    }
+}
+
 static void strange_files(void **state) {
     (void)state;
     write_file("text", "not an ELF file\n");
@@ -613,6 +654,7 @@ int main(void) {
         cmocka_unit_test(only_the_debug_file_is_there),
         cmocka_unit_test(build_ids_decide),
         cmocka_unit_test(files_by_build_id_and_symfs),
+        cmocka_unit_test(kernels),
         cmocka_unit_test(kernel_modules),
         cmocka_unit_test(strange_files),
         cmocka_unit_test(damaged_files),
