@@ -227,9 +227,10 @@ static void cut_file(const char *path, const char *name, size_t size) {
         return;
     size_t got = 0;
     uint8_t *data = load_file(path, &got);
-    int full = getenv("PROFCONV_FULL") != NULL;
+    const char *set = getenv("PROFCONV_FULL"); /* a number above 1 is a stride */
+    size_t full = set ? strtoul(set, NULL, 10) : 0;
     /* Around the header and the attributes every byte, further on some fifteen places of every kind of alignment. */
-    for (size_t n = 0; n < got; n += full || n < 272 ? 1 : 1 + got / 15) {
+    for (size_t n = 0; n < got; n += full ? full : n < 272 ? 1 : 1 + got / 15) {
         uint8_t *copy = (uint8_t *)malloc(n ? n : 1); /* exact, so that a sanitizer sees what lies beyond */
         assert_non_null(copy);
         memcpy(copy, data, n);

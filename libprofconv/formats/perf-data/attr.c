@@ -82,6 +82,20 @@ static void set_layout(pd_event *e) {
     e->trailer_size = back + 8 * bit(t, PD_S_TID);
 }
 
+/* What depends on all events: sorting needs times in every record, and positions are known at once when all agree. */
+static void settle(pd_reader *r, const pd_event *e) {
+    const pd_event *first = &r->events.data[0];
+    int timed = (e->attr.sample_type & PD_S_TIME) && (e->attr.flags & PD_F_SAMPLE_ID_ALL);
+    int same = e->sample_time_at == first->sample_time_at && e->trailer_time_at == first->trailer_time_at &&
+               e->sample_id_at == first->sample_id_at && e->trailer_id_at == first->trailer_id_at &&
+               e->trailer_size == first->trailer_size;
+    int only = r->events.count == 1;
+    r->sort = (only || r->sort) && timed;
+    r->same_layout = (only || r->same_layout) && same;
+    if ((e->attr.sample_type & PD_S_BRANCH_STACK) && !(e->attr.branch_sample_type & PD_BRANCH_CALL_STACK))
+        r->branch_recording = 1;
+}
+
 int pd_event_add(pd_reader *r, const pd_attr *attr) {
     pd_event e;
     memset(&e, 0, sizeof e);
@@ -93,9 +107,9 @@ int pd_event_add(pd_reader *r, const pd_attr *attr) {
         profconv_report_add(r->report, PROFCONV_NOTE_WARNING, "unknown-sample-field", 1, 0, PROFCONV_NO_OFFSET, 0,
                             "sample_type 0x%llx has bits of a newer kernel, which are ignored",
                             (unsigned long long)attr->sample_type);
-    r->settled = 0;
     if (PFC_VEC_PUSH(&r->mem, &r->events, e))
         return pd_failed(r);
+    settle(r, &e);
     return 0;
 }
 
@@ -144,24 +158,6 @@ int pd_event_set_name(pd_reader *r, uint32_t event, const char *name, size_t siz
     e->name_source = source;
     e->wanted = -1;
     return 0;
-}
-
-void pd_events_settle(pd_reader *r) {
-    r->settled = 1;
-    r->sort = r->events.count > 0;
-    r->same_layout = 1;
-    r->branch_recording = 0;
-    for (size_t i = 0; i < r->events.count; i++) {
-        const pd_event *e = &r->events.data[i], *first = &r->events.data[0];
-        if (!(e->attr.sample_type & PD_S_TIME) || !(e->attr.flags & PD_F_SAMPLE_ID_ALL))
-            r->sort = 0;
-        if (e->sample_time_at != first->sample_time_at || e->trailer_time_at != first->trailer_time_at ||
-            e->sample_id_at != first->sample_id_at || e->trailer_id_at != first->trailer_id_at ||
-            e->trailer_size != first->trailer_size)
-            r->same_layout = 0;
-        if ((e->attr.sample_type & PD_S_BRANCH_STACK) && !(e->attr.branch_sample_type & PD_BRANCH_CALL_STACK))
-            r->branch_recording = 1;
-    }
 }
 
 pd_event *pd_event_of_record(pd_reader *r, const uint8_t *data, size_t size, uint32_t type) {

@@ -58,20 +58,31 @@ int pd_column_add(pd_reader *r, const pd_emitted *e) {
 
 static profconv_id text_id(pd_reader *r, const char *text) { return profconv_builder_cstring(r->builder, text); }
 
-/* Whether another event with a column has the same name without modifiers. */
-static int base_is_shared(pd_reader *r, size_t self, const char *name, size_t base) {
-    int shared = 0;
-    for (size_t i = 0; i < r->events.count && !shared; i++) {
-        const pd_event *e = &r->events.data[i];
-        if (i == self || e->column == PD_NO_COLUMN)
-            continue;
-        pfc_buf other;
-        pfc_buf_init(&other, &r->mem);
-        pd_event_name(r, e, &other);
-        shared = other.size && pd_event_base_size(e, other.data, other.size) == base && memcmp(other.data, name, base) == 0;
-        pfc_buf_free(&other);
-    }
-    return shared;
+/* An event with columns and its names as strings of the profile. */
+typedef struct named {
+    pd_event *event;
+    profconv_id full, base;
+} named;
+
+static int name_of(pd_reader *r, pd_event *e, named *out) {
+    pfc_buf buf;
+    pfc_buf_init(&buf, &r->mem);
+    pd_event_name(r, e, &buf);
+    if (buf.size == 0)
+        pfc_buf_text(&buf, "event");
+    out->event = e;
+    out->full = profconv_builder_string(r->builder, buf.data, buf.size);
+    out->base = profconv_builder_string(r->builder, buf.data, buf.size ? pd_event_base_size(e, buf.data, buf.size) : 0);
+    int rc = buf.failed ? pd_failed(r) : 0;
+    pfc_buf_free(&buf);
+    return rc;
+}
+
+static int base_is_shared(const named *all, size_t count, size_t self) {
+    for (size_t i = 0; i < count; i++)
+        if (i != self && all[i].base == all[self].base)
+            return 1;
+    return 0;
 }
 
 static int name_taken(const profconv_id *names, size_t count, profconv_id name) {
@@ -98,77 +109,72 @@ static int64_t fixed_period(const pd_attr *a) {
     return a->flags & PD_F_FREQ || a->period > INT64_MAX ? 0 : (int64_t)a->period;
 }
 
-static int name_event(pd_reader *r, size_t i, int single, profconv_id *names) {
-    pd_event *e = &r->events.data[i];
-    pfc_buf full, name;
-    pfc_buf_init(&full, &r->mem);
-    pfc_buf_init(&name, &r->mem);
-    pd_event_name(r, e, &full);
-    if (full.size == 0)
-        pfc_buf_text(&full, "event");
-    int clock = pd_event_is_clock(e);
-    size_t base = full.data ? pd_event_base_size(e, full.data, full.size) : 0;
-    size_t shown = !single && full.data && base_is_shared(r, i, full.data, base) ? full.size : base;
+/* The rows of event `i` of all that have columns. `names` are those of the columns so far. */
+static int name_event(pd_reader *r, const named *all, size_t count, size_t i, profconv_id *names) {
+    const pd_event *e = all[i].event;
+    int clock = pd_event_is_clock(e), single = count == 1;
+    profconv_string shown = profconv_builder_get_string(r->builder, base_is_shared(all, count, i) ? all[i].full : all[i].base);
     profconv_sample_type row;
     memset(&row, 0, sizeof row);
     row.period = fixed_period(&e->attr);
-    row.event = profconv_builder_string(r->builder, full.data, full.size);
-    row.unit = text_id(r, "count");
-    row.role = PROFCONV_ROLE_COUNT;
-    if (single)
-        pfc_buf_text(&name, "samples");
-    else {
-        pfc_buf_add(&name, full.data, shown);
-        pfc_buf_text(&name, "_samples");
+    row.event = all[i].full;
+    for (uint32_t k = 0; k < 2; k++) {
+        pfc_buf name;
+        pfc_buf_init(&name, &r->mem);
+        if (single && k == 0)
+            pfc_buf_text(&name, "samples");
+        else if (single && clock)
+            pfc_buf_text(&name, "cpu");
+        else
+            pfc_buf_add(&name, shown.data, shown.size);
+        if (!single && k == 0)
+            pfc_buf_text(&name, "_samples");
+        row.unit = text_id(r, k == 1 && clock ? "nanoseconds" : "count");
+        row.role = k ? PROFCONV_ROLE_WEIGHT : PROFCONV_ROLE_COUNT;
+        row.name = names[e->column + k] = unique_name(r, names, e->column + k, &name);
+        profconv_builder_sample_type_replace(r->builder, e->column + k, &row);
+        pfc_buf_free(&name);
+        /* Interning may have moved the bytes. */
+        shown = profconv_builder_get_string(r->builder, base_is_shared(all, count, i) ? all[i].full : all[i].base);
     }
-    row.name = names[e->column] = unique_name(r, names, e->column, &name);
-    profconv_builder_sample_type_replace(r->builder, e->column, &row);
-    pfc_buf_clear(&name);
-    if (single && clock)
-        pfc_buf_text(&name, "cpu");
-    else
-        pfc_buf_add(&name, full.data, shown);
-    row.unit = text_id(r, clock ? "nanoseconds" : "count");
-    row.role = PROFCONV_ROLE_WEIGHT;
-    row.name = names[e->column + 1] = unique_name(r, names, e->column + 1, &name);
-    profconv_builder_sample_type_replace(r->builder, e->column + 1, &row);
-    pfc_buf_free(&full);
-    pfc_buf_free(&name);
     return r->mem.failed ? pd_failed(r) : 0;
+}
+
+static void set_period(pd_reader *r, const pd_event *most, const profconv_id *names) {
+    const pd_attr *a = &most->attr;
+    profconv_info info;
+    profconv_builder_get_info(r->builder, &info);
+    info.default_sample_type = info.period_type = names[most->column + 1];
+    info.period_unit = text_id(r, pd_event_is_clock(most) ? "nanoseconds" : "count");
+    info.period = fixed_period(a);
+    if ((a->flags & PD_F_FREQ) && pd_event_is_clock(most) && a->period > 0)
+        info.period = a->period > 1000000000u ? 1 : (int64_t)(1000000000u / a->period);
+    profconv_builder_set_info(r->builder, &info);
 }
 
 int pd_columns_finish(pd_reader *r) {
     int rc = r->columns_open ? 0 : open_columns(r);
-    if (rc)
+    uint32_t columns = profconv_builder_sample_type_count(r->builder);
+    size_t count = columns / 2;
+    if (rc || count == 0)
         return rc;
-    uint32_t count = profconv_builder_sample_type_count(r->builder);
-    profconv_info info;
-    profconv_builder_get_info(r->builder, &info);
-    if (count == 0)
-        return 0;
-    profconv_id *names = (profconv_id *)pfc_alloc_zero(&r->mem, count * sizeof *names);
-    if (!names)
-        return pd_failed(r);
-    const pd_event *most = NULL;
-    for (uint32_t column = 0; column < count && rc == 0; column += 2)
-        for (size_t i = 0; i < r->events.count; i++) {
-            pd_event *e = &r->events.data[i];
-            if (e->column != column)
-                continue;
-            rc = name_event(r, i, count == 2, names);
-            if (!most || e->samples > most->samples)
-                most = e;
-        }
-    if (rc == 0 && most) {
-        const pd_attr *a = &most->attr;
-        info.default_sample_type = info.period_type = names[most->column + 1];
-        info.period_unit = text_id(r, pd_event_is_clock(most) ? "nanoseconds" : "count");
-        info.period = fixed_period(a);
-        if ((a->flags & PD_F_FREQ) && pd_event_is_clock(most) && a->period > 0)
-            info.period = a->period > 1000000000u ? 1 : (int64_t)(1000000000u / a->period);
-        profconv_builder_set_info(r->builder, &info);
+    profconv_id *names = (profconv_id *)pfc_alloc_zero(&r->mem, columns * sizeof *names);
+    named *all = (named *)pfc_alloc_zero(&r->mem, count * sizeof *all);
+    if (!names || !all)
+        rc = pd_failed(r);
+    for (size_t i = 0; i < r->events.count && rc == 0; i++) /* in the order of the columns */
+        if (r->events.data[i].column != PD_NO_COLUMN)
+            rc = name_of(r, &r->events.data[i], &all[r->events.data[i].column / 2]);
+    const pd_event *most = rc ? NULL : all[0].event;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        rc = name_event(r, all, count, i, names);
+        if (all[i].event->samples > most->samples)
+            most = all[i].event;
     }
-    pfc_free(&r->mem, names, count * sizeof *names);
+    if (rc == 0)
+        set_period(r, most, names);
+    pfc_free(&r->mem, names, names ? columns * sizeof *names : 0);
+    pfc_free(&r->mem, all, all ? count * sizeof *all : 0);
     return rc;
 }
 

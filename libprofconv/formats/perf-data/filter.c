@@ -259,10 +259,14 @@ static profconv_id text_label(pd_reader *r, unsigned key, profconv_id text) {
     return profconv_builder_label(r->builder, &row);
 }
 
-static profconv_id cgroup_path(const pd_reader *r, uint64_t id) {
+static profconv_id cgroup_path(pd_reader *r, uint64_t id) {
+    if (r->last_cgroup < r->cgroups.count && r->cgroups.data[r->last_cgroup].id == id)
+        return r->cgroups.data[r->last_cgroup].path;
     for (size_t i = 0; i < r->cgroups.count; i++)
-        if (r->cgroups.data[i].id == id)
+        if (r->cgroups.data[i].id == id) {
+            r->last_cgroup = i;
             return r->cgroups.data[i].path;
+        }
     return 0;
 }
 

@@ -169,8 +169,6 @@ int pd_event_add_id(pd_reader *r, uint64_t id, uint32_t event);
 int pd_event_set_name(pd_reader *r, uint32_t event, const char *name, size_t size, int source);
 /* Row of r->ids, or NULL. */
 pd_id *pd_event_by_id(pd_reader *r, uint64_t id);
-/* Recomputes what depends on all attributes (sorting, positions). */
-void pd_events_settle(pd_reader *r);
 /* The recorded name, or one made from type and config as perf does. Into buf. */
 void pd_event_name(pd_reader *r, const pd_event *event, pfc_buf *buf);
 /* Length of a name without its modifiers. */
@@ -455,7 +453,7 @@ typedef struct pd_range {
 typedef struct pd_edges {
     pd_edge *edges;
     pd_range *ranges;
-    unsigned bits; /* of the slots' numbers */
+    unsigned bits; /* of the numbers of entries' slots */
     uint32_t kernel_serial;
     uint64_t evicted;
 } pd_edges;
@@ -585,7 +583,6 @@ struct pd_reader {
     pfc_index id_index;
     uint32_t last_id; /* row of the id that was looked up last */
     int sort;         /* records have times and are to be sorted */
-    int settled;
     int same_layout;  /* all events have the same positions of time and id */
     int branch_recording;
     int no_rounds;    /* a directory: FINISHED_ROUND says nothing about the other parts */
@@ -610,6 +607,7 @@ struct pd_reader {
     uint32_t next_serial;
     profconv_id swapper;
     PFC_VEC(pd_cgroup) cgroups;
+    size_t last_cgroup; /* row that was looked up last */
 
     pd_cached *cache;
     unsigned cache_bits;

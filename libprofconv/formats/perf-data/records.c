@@ -108,7 +108,7 @@ static int on_event_type(pd_reader *r, const uint8_t *data, size_t size) {
     pfc_skip(&c, 8);
     uint64_t config = pfc_u64(&c);
     profconv_string name = pfc_cstring(&c);
-    if (c.failed)
+    if (c.failed || !r->pipe || r->events.count > 4096) /* no recorder of that time had more */
         return 0;
     for (size_t i = 0; i < r->events.count; i++) {
         const pd_attr *a = &r->events.data[i].attr;

@@ -85,8 +85,6 @@ static int take_record(pd_reader *r, pd_stream *s, const uint8_t *data, size_t s
                                 "offset 0x%llx: record of unknown type %u skipped", (unsigned long long)offset, type);
         return 0;
     }
-    if (!r->settled)
-        pd_events_settle(r);
     if (!r->sort)
         return pd_deliver(r, data, size, offset, 0);
     uint64_t time = record_time(r, data, size, type);
