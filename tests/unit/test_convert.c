@@ -97,12 +97,16 @@ static int fake_read(void *user, profconv_input *input, profconv_builder *b, con
     profconv_builder_sample_type(b, &type);
     profconv_id set = 0;
     if (f->facets & PROFCONV_FACET_LABELS) {
-        profconv_label label = {0};
-        label.key = profconv_builder_cstring(b, "pid");
-        label.number = 42;
-        label.numeric = 1;
-        profconv_id id = profconv_builder_label(b, &label);
-        set = profconv_builder_label_set(b, &id, 1);
+        profconv_id ids[2];
+        static const char *const keys[] = {"pid", "span"};
+        for (size_t i = 0; i < 2; i++) {
+            profconv_label label = {0};
+            label.key = profconv_builder_cstring(b, keys[i]);
+            label.number = 42;
+            label.numeric = 1;
+            ids[i] = profconv_builder_label(b, &label);
+        }
+        set = profconv_builder_label_set(b, ids, 2);
     }
     profconv_id stack = profconv_builder_stack(b, 0, fake_location(b, f->facets));
     profconv_builder_sample(b, stack, set, 0, &f->value, 1);
@@ -541,6 +545,21 @@ static void test_plans(void **state) {
     assert_int_equal(plan.count, 0); /* nothing to start from */
     assert_int_equal(plan.missing, symbols);
 
+    /* Two in a row: a compiler's profile to look at, from branch records alone. */
+    pfc_plan_make(addresses | PROFCONV_FACET_BRANCHES, stacks, 0, settings, &plan);
+    assert_int_equal(plan.count, 2);
+    assert_string_equal(plan.steps[0].pass->name, "attribute");
+    assert_string_equal(plan.steps[1].pass->name, "expand");
+    assert_true(plan.steps[0].required && plan.steps[1].required);
+
+    pfc_plan_make(PROFCONV_FACET_SOURCE_COUNTS, stacks, symbols, settings, &plan);
+    assert_int_equal(plan.count, 1);
+    assert_string_equal(plan.steps[0].pass->name, "expand");
+
+    /* Counted once: stacks are not made where there are stacks, not even for the names. */
+    pfc_plan_make(stacks | PROFCONV_FACET_SOURCE_COUNTS, stacks, symbols, settings, &plan);
+    assert_int_equal(plan.count, 0);
+
     assert_int_equal(profconv_options_set(settings, "convert.symbolize=no", NULL), PROFCONV_OK);
     pfc_plan_make(stacks | addresses, stacks, symbols, settings, &plan);
     assert_int_equal(plan.count, 0);
@@ -623,6 +642,7 @@ static void test_a_pass_that_finds_nothing(void **state) {
 
 /* ---- losses and reports ---- */
 
+/* pid is one of those that the target holds in its own way. */
 static void test_losses_are_reported(void **state) {
     (void)state;
     bench t;
@@ -633,7 +653,7 @@ static void test_losses_are_reported(void **state) {
     assert_true(find_note(t.report, "facet-labels", &note));
     assert_int_equal(note.kind, PROFCONV_NOTE_LOST);
     assert_int_equal(note.count, 1);
-    assert_string_equal(note.message, "labels (1 keys: pid) cannot be held by target");
+    assert_string_equal(note.message, "labels (1 keys: span) cannot be held by target");
     assert_true(find_note(t.report, "facet-addresses", &note));
     assert_mentions(note.message, "1 locations in 1 mappings");
     assert_false(find_note(t.report, "facet-stacks", &note));
