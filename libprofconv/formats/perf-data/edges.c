@@ -5,17 +5,19 @@
  * builder when another entry takes the slot, and at the end. The builder hears of a new row at once, so that rows are in the order in
  * which they came. The tables grow while they are too small, up to a bound.
  *
- * An entry may be in one of two neighbouring slots of its table, a range in one of four, which lie in one cache line; the one with the
- * fewest counts gives way.
+ * Each may be in one of four neighbouring slots; the one with the fewest counts gives way.
  */
 #include "libprofconv/formats/perf-data/pd.h"
 
-enum { BITS_FIRST = 14, BITS_MOST = 18, RANGE_WAYS = 4 };
+enum { BITS_FIRST = 14, BITS_MOST = 18, WAYS = 4 };
 
-static size_t slot_of(const pd_edges *e, uint64_t a, uint64_t b, uint64_t c) {
+/* There are more ranges than entries, and they are small: they get twice the slots. */
+static size_t range_slots(const pd_edges *e) { return (size_t)2 << e->bits; }
+
+static size_t slot_of(unsigned bits, uint64_t a, uint64_t b, uint64_t c) {
     uint64_t hash = (a ^ c << 48) * UINT64_C(0x9e3779b97f4a7c15);
     hash = (hash ^ hash >> 29 ^ b) * UINT64_C(0xbf58476d1ce4e5b9);
-    return (size_t)(hash >> (64 - e->bits));
+    return (size_t)(hash >> (64 - bits));
 }
 
 static void flush_edge(pd_reader *r, pd_edge *edge) {
@@ -36,21 +38,21 @@ void pd_edges_flush(pd_reader *r) {
     pd_edges *e = &r->edges;
     for (size_t i = 0; e->edges && i < (size_t)1 << e->bits; i++)
         flush_edge(r, &e->edges[i]);
-    for (size_t i = 0; e->ranges && i < (size_t)1 << e->bits; i++)
+    for (size_t i = 0; e->ranges && i < range_slots(e); i++)
         flush_range(r, &e->ranges[i]);
 }
 
 void pd_edges_free(pd_reader *r) {
     pd_edges *e = &r->edges;
     pfc_free(&r->mem, e->edges, sizeof *e->edges << e->bits);
-    pfc_free(&r->mem, e->ranges, sizeof *e->ranges << e->bits);
+    pfc_free(&r->mem, e->ranges, sizeof *e->ranges * range_slots(e));
     e->edges = NULL;
     e->ranges = NULL;
 }
 
 /* A sixteenth of the memory that is allowed. */
 static int fits(const pd_reader *r, unsigned bits) {
-    return bits <= BITS_MOST && (uint64_t)(sizeof(pd_edge) + sizeof(pd_range)) << bits <= r->mem.limit / 16;
+    return bits <= BITS_MOST && (uint64_t)(sizeof(pd_edge) + 2 * sizeof(pd_range)) << bits <= r->mem.limit / 16;
 }
 
 static int resize(pd_reader *r, unsigned bits) {
@@ -61,7 +63,7 @@ static int resize(pd_reader *r, unsigned bits) {
     e->evicted = 0;
     e->kernel_serial = r->kernel_serial;
     e->edges = (pd_edge *)pfc_alloc_zero(&r->mem, sizeof *e->edges << bits);
-    e->ranges = (pd_range *)pfc_alloc_zero(&r->mem, sizeof *e->ranges << bits);
+    e->ranges = (pd_range *)pfc_alloc_zero(&r->mem, sizeof *e->ranges * range_slots(e));
     return e->edges && e->ranges ? 0 : -1;
 }
 
@@ -77,25 +79,22 @@ int pd_edges_ready(pd_reader *r) {
 }
 
 size_t pd_edge_slot(const pd_reader *r, uint32_t serial, uint64_t from, uint64_t to) {
-    size_t slot = slot_of(&r->edges, from, to, serial);
+    size_t slot = slot_of(r->edges.bits, from, to, serial);
     pd_prefetch(&r->edges.edges[slot]);
     pd_prefetch((const char *)&r->edges.edges[slot] + 64);
     return slot;
 }
 
-static int is_edge(const pd_edge *edge, uint64_t from, uint64_t to, uint32_t serial) {
-    return edge->from == from && edge->to == to && edge->serial == serial;
-}
-
 pd_edge *pd_edge_get(pd_reader *r, size_t slot, uint32_t process, uint64_t from, uint64_t to) {
-    pd_edge *edge = &r->edges.edges[slot], *other = &r->edges.edges[slot ^ 1];
+    pd_edge *edge = &r->edges.edges[slot];
     uint32_t serial = r->processes.data[process].serial;
-    if (is_edge(edge, from, to, serial))
-        return edge;
-    if (is_edge(other, from, to, serial))
-        return other;
-    if (other->count < edge->count)
-        edge = other;
+    for (size_t i = 0; i < WAYS; i++) {
+        pd_edge *way = &r->edges.edges[slot ^ i];
+        if (way->from == from && way->to == to && way->serial == serial)
+            return way;
+        if (way->count < edge->count)
+            edge = way;
+    }
     r->edges.evicted += edge->serial != 0;
     flush_edge(r, edge);
     edge->from = from;
@@ -122,14 +121,14 @@ void pd_edge_add(pd_reader *r, size_t slot, uint32_t process, uint64_t from, uin
 }
 
 size_t pd_range_slot(const pd_reader *r, profconv_id begin, profconv_id end) {
-    size_t slot = slot_of(&r->edges, begin, end, 0);
+    size_t slot = slot_of(r->edges.bits + 1, begin, end, 0);
     pd_prefetch(&r->edges.ranges[slot]);
     return slot;
 }
 
 void pd_range_add(pd_reader *r, size_t slot, profconv_id begin, profconv_id end) {
     pd_range *range = &r->edges.ranges[slot];
-    for (size_t i = 0; i < RANGE_WAYS; i++) {
+    for (size_t i = 0; i < WAYS; i++) {
         pd_range *way = &r->edges.ranges[slot ^ i];
         if (way->begin == begin && way->end == end) {
             way->count++;
