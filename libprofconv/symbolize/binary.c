@@ -36,7 +36,8 @@ static int attach_debug(pfc_binary *binary, const pfc_finder *finder) {
     return status || !finder ? status : pfc_find_alt(&binary->alt, binary->mem, debug, finder);
 }
 
-int pfc_binary_from_images(pfc_binary **out, pfc_image *image, pfc_image *debug, const pfc_finder *finder, profconv_error *error) {
+int pfc_binary_from_images(pfc_binary **out, pfc_image *image, pfc_image *debug, const pfc_finder *finder,
+                           profconv_error *error) {
     *out = NULL;
     pfc_mem *mem = image->mem;
     pfc_binary *binary = pfc_alloc_zero(mem, sizeof *binary);
@@ -65,8 +66,9 @@ int pfc_binary_open(pfc_binary **out, pfc_mem *mem, const char *path, const char
     if (status)
         return status;
     if (build_id && *build_id && !pfc_image_is(image, build_id)) {
-        status = profconv_error_set(error, PROFCONV_E_NOT_FOUND, PROFCONV_NO_OFFSET, 0, "%s: build-id %s found, %s expected",
-                                    path, image->build_id_count ? image->build_ids[0] : "(none)", build_id);
+        status =
+            profconv_error_set(error, PROFCONV_E_NOT_FOUND, PROFCONV_NO_OFFSET, 0, "%s: build-id %s found, %s expected",
+                               path, image->build_id_count ? image->build_ids[0] : "(none)", build_id);
         pfc_image_close(image);
         return status;
     }
@@ -91,9 +93,7 @@ void pfc_binary_close(pfc_binary *binary) {
     pfc_free(mem, binary, sizeof *binary);
 }
 
-const char *pfc_binary_path(const pfc_binary *binary) {
-    return binary->runtime->path;
-}
+const char *pfc_binary_path(const pfc_binary *binary) { return binary->runtime->path; }
 
 const char *pfc_binary_debug_path(const pfc_binary *binary) {
     if (binary->debug)
@@ -110,9 +110,7 @@ const pfc_segment *pfc_binary_segments(const pfc_binary *binary, size_t *count) 
     return binary->runtime->segments;
 }
 
-int pfc_binary_relocatable(const pfc_binary *binary) {
-    return binary->runtime->relocatable;
-}
+int pfc_binary_relocatable(const pfc_binary *binary) { return binary->runtime->relocatable; }
 
 uint64_t pfc_binary_text_offset(const pfc_binary *binary) {
     uint64_t offset = 0;
@@ -128,8 +126,8 @@ static int section_vaddr(const pfc_binary *binary, uint64_t offset, uint64_t *va
     return 0;
 }
 
-/* A mapping begins at a page, and so does its segment in memory: pages are 4 KiB or a multiple, of which the segment's vaddr tells
- * only that its first page begins below it. */
+/* A mapping begins at a page, and so does its segment in memory: pages are 4 KiB or a multiple, of which the segment's
+ * vaddr tells only that its first page begins below it. */
 static int debug_vaddr(const pfc_image *image, uint64_t offset, uint64_t map_offset, uint64_t *vaddr) {
     for (size_t i = 0; i < image->segment_count; i++) {
         const pfc_segment *segment = &image->segments[i];
@@ -177,9 +175,7 @@ static void keep_alternate_out(pfc_binary *binary, Dwarf *dwarf) {
         dwarf_setalt(dwarf, binary->empty);
 }
 
-int pfc_binary_alternate_missing(const pfc_binary *binary) {
-    return binary->alt_missing;
-}
+int pfc_binary_alternate_missing(const pfc_binary *binary) { return binary->alt_missing; }
 
 static int open_dwarf(pfc_binary *binary) {
     if (binary->dwarf_tried)
@@ -197,16 +193,13 @@ static int open_dwarf(pfc_binary *binary) {
     return pfc_dwarf_open(&binary->dwarf, binary, dwarf);
 }
 
-int pfc_binary_has_debug_info(const pfc_binary *binary) {
-    return pfc_binary_debug_path(binary) != NULL;
-}
+int pfc_binary_has_debug_info(const pfc_binary *binary) { return pfc_binary_debug_path(binary) != NULL; }
 
-int pfc_binary_frames_from_debug_info(const pfc_binary *binary) {
-    return binary->from_debug_info;
-}
+int pfc_binary_frames_from_debug_info(const pfc_binary *binary) { return binary->from_debug_info; }
 
-/* The physical function's name is what the linker calls it: the symbol at the start of its code, which also tells clones apart. A
- * symbol that starts elsewhere (a label inside, an exported name before a stripped function) is not trusted over DWARF. */
+/* The physical function's name is what the linker calls it: the symbol at the start of its code, which also tells
+ * clones apart. A symbol that starts elsewhere (a label inside, an exported name before a stripped function) is not
+ * trusted over DWARF. */
 static void name_by_symbol(pfc_binary *binary, uint64_t vaddr, uint64_t function_low, pfc_frame *frame) {
     const char *known = frame->linkage_name;
     const pfc_symbol *symbol = pfc_binary_symbol(binary, vaddr, *known ? known : NULL);
@@ -245,8 +238,8 @@ int pfc_binary_frames(pfc_binary *binary, uint64_t vaddr, int flags, pfc_frame *
     return binary->mem->failed;
 }
 
-int pfc_binary_frames_run(pfc_binary *binary, uint64_t vaddr, uint64_t limit, pfc_frame *frames, size_t max, size_t *count,
-                          uint64_t *until) {
+int pfc_binary_frames_run(pfc_binary *binary, uint64_t vaddr, uint64_t limit, pfc_frame *frames, size_t max,
+                          size_t *count, uint64_t *until) {
     uint64_t function_low;
     *count = 0;
     *until = limit;

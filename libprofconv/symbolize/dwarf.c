@@ -2,9 +2,9 @@
  *
  * From an address to the unit, the function, the inlined calls and the row of the line table around it.
  *
- * Units are found by the ranges of their first DIE, which costs one DIE a unit and works where .debug_aranges is missing or
- * partial (clang writes none); the aranges are asked only when no unit claims an address. DIEs below the first one are
- * read only in units that are hit.
+ * Units are found by the ranges of their first DIE, which costs one DIE a unit and works where .debug_aranges is
+ * missing or partial (clang writes none); the aranges are asked only when no unit claims an address. DIEs below the
+ * first one are read only in units that are hit.
  */
 #include "libprofconv/symbolize/dwarf.h"
 
@@ -376,6 +376,4 @@ int pfc_dwarf_frames(pfc_dwarf *dwarf, uint64_t vaddr, int flags, pfc_frame *fra
     return 0;
 }
 
-uint64_t pfc_dwarf_until(const pfc_dwarf *dwarf) {
-    return dwarf->until;
-}
+uint64_t pfc_dwarf_until(const pfc_dwarf *dwarf) { return dwarf->until; }

@@ -42,7 +42,7 @@ typedef struct pfc_call {
     const char *call_file;
     uint32_t parent; /* call row, or 0: called by the physical function */
     uint32_t call_line, call_column, discriminator;
-    uint32_t known;  /* the five members above were read */
+    uint32_t known; /* the five members above were read */
 } pfc_call;
 
 /* From `address` on, up to the next mark, the innermost call is `call` (0: none). */
@@ -67,7 +67,7 @@ typedef struct pfc_unit {
     Dwarf *owned;   /* of a split unit that comes from a package; from owned_image */
     Elf *owned_elf;
     pfc_buf owned_image;
-    uint64_t ranges_base; /* DW_AT_GNU_ranges_base of a skeleton before DWARF 5 */
+    uint64_t ranges_base;  /* DW_AT_GNU_ranges_base of a skeleton before DWARF 5 */
     const char *directory; /* DW_AT_comp_dir, or NULL */
     const char *end;       /* of the DIEs below root, in memory */
     uint64_t budget;       /* bytes of DIEs that may still be passed over, see functions.c */
@@ -85,13 +85,14 @@ struct pfc_dwarf {
     int aranges_tried;
     PFC_VEC(pfc_unit) units;
     pfc_extent_index by_address;
-    pfc_arena paths;     /* joined file names */
+    pfc_arena paths; /* joined file names */
     pfc_index path_index;
     PFC_VEC(struct pfc_path_row {
         const char *file;
         const char *directory;
         const char *joined;
-    }) path_rows;
+    })
+    path_rows;
     pfc_line_sections sections;
     int sections_found;
     uint64_t until; /* up to here the last answer of pfc_dwarf_frames holds; at least its address + 1 */
@@ -99,7 +100,8 @@ struct pfc_dwarf {
 
 /* ---- dwarf.c ---- */
 int pfc_extent_index_sort(pfc_mem *mem, pfc_extent_index *index);
-/* The row with the greatest low around `address` among rows before `*before` (SIZE_MAX at first), or NULL; *before is moved. */
+/* The row with the greatest low around `address` among rows before `*before` (SIZE_MAX at first), or NULL; *before is
+ * moved. */
 const pfc_extent *pfc_extent_index_find(const pfc_extent_index *index, uint64_t address, size_t *before);
 void pfc_extent_index_free(pfc_mem *mem, pfc_extent_index *index);
 /* `file` made absolute with the unit's directory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Makes small ELF files in memory: 64-bit, of either byte order, the file header first, then the sections, their names and
- * headers.
+ * Makes small ELF files in memory: 64-bit, of either byte order, the file header first, then the sections, their names
+ * and headers.
  */
 #include "libprofconv/symbolize/elfmaker.h"
 
@@ -30,9 +30,7 @@ void pfc_elf_begin(pfc_elf_maker *m, const char *name) {
     m->sections[m->count].offset = m->out.size;
     m->count++;
 }
-void pfc_elf_end(pfc_elf_maker *m) {
-    m->sections[m->count - 1].size = m->out.size - m->sections[m->count - 1].offset;
-}
+void pfc_elf_end(pfc_elf_maker *m) { m->sections[m->count - 1].size = m->out.size - m->sections[m->count - 1].offset; }
 /* Section names, section headers, and then the file header, which has its place at the beginning. */
 void pfc_elf_finish(pfc_elf_maker *m) {
     pfc_elf_begin(m, ".shstrtab");

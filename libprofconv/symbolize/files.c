@@ -17,7 +17,8 @@ char *pfc_run_copy(pfc_run *run, profconv_id string, size_t *size) {
 int pfc_run_step(pfc_run *run) {
     run->done++;
     if (run->tick && (run->done & 1023) == 0 && run->tick(run->tick_user, "symbolize", run->done, run->total))
-        return profconv_error_set(run->error, PROFCONV_E_CALLBACK, PROFCONV_NO_OFFSET, 0, "symbolization was cancelled");
+        return profconv_error_set(run->error, PROFCONV_E_CALLBACK, PROFCONV_NO_OFFSET, 0,
+                                  "symbolization was cancelled");
     return 0;
 }
 
@@ -31,7 +32,8 @@ static void no_symbol(pfc_run *run, profconv_id id) {
 static uint32_t make_lines(pfc_run *run, const pfc_frame *frames, size_t count, profconv_line *lines) {
     uint32_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        profconv_line line = {.line = frames[i].line, .column = frames[i].column, .discriminator = frames[i].discriminator};
+        profconv_line line = {
+            .line = frames[i].line, .column = frames[i].column, .discriminator = frames[i].discriminator};
         line.function = pfc_names_function(&run->names, &frames[i]);
         if (line.function)
             lines[n++] = line;
@@ -95,7 +97,8 @@ static int has_elf_addresses(const profconv_mapping *mapping) {
     return mapping->start == 0 && mapping->file_offset == 0 && (mapping->limit == 0 || mapping->limit == UINT64_MAX);
 }
 
-static int address_in_binary(const pfc_binary *binary, const profconv_mapping *mapping, uint64_t address, uint64_t *vaddr) {
+static int address_in_binary(const pfc_binary *binary, const profconv_mapping *mapping, uint64_t address,
+                             uint64_t *vaddr) {
     if (has_elf_addresses(mapping) && !pfc_binary_relocatable(binary)) {
         *vaddr = address;
         return 0;
@@ -133,9 +136,9 @@ static int name_group(pfc_run *run, pfc_binary *binary, const pfc_group *group, 
         status = pfc_run_name_in_binary(run, binary, keys, count, &unnamed);
     pfc_free(run->mem, keys, group->count * sizeof *keys);
     if (outside)
-        profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "address-outside-segments", outside, 0, PROFCONV_NO_OFFSET, 0,
-                            "%s: %llu addresses are in no segment of %s", file, (unsigned long long)outside,
-                            pfc_binary_path(binary));
+        profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "address-outside-segments", outside, 0,
+                            PROFCONV_NO_OFFSET, 0, "%s: %llu addresses are in no segment of %s", file,
+                            (unsigned long long)outside, pfc_binary_path(binary));
     if (unnamed)
         profconv_report_add(run->report, PROFCONV_NOTE_INFO, "no-symbol", unnamed, 0, PROFCONV_NO_OFFSET, 0,
                             "%s: %llu addresses have no symbol", file, (unsigned long long)unnamed);
@@ -147,11 +150,12 @@ void pfc_run_note_file(pfc_run *run, const pfc_group *group, const char *file, c
     const char *named = *file ? file : "(unnamed mapping)";
     if (result->mismatches)
         profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "build-id-mismatch", (uint64_t)result->mismatches, 0,
-                            PROFCONV_NO_OFFSET, 0, "%s: build-id %s, but the recording has %s%s%s: not used", result->path,
-                            *result->build_id ? result->build_id : "(none)", id, strcmp(result->path, file) ? " for " : "",
-                            strcmp(result->path, file) ? named : "");
+                            PROFCONV_NO_OFFSET, 0, "%s: build-id %s, but the recording has %s%s%s: not used",
+                            result->path, *result->build_id ? result->build_id : "(none)", id,
+                            strcmp(result->path, file) ? " for " : "", strcmp(result->path, file) ? named : "");
     if (result->compressed)
-        profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "compressed-binary", group->count, 0, PROFCONV_NO_OFFSET, 0,
+        profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "compressed-binary", group->count, 0,
+                            PROFCONV_NO_OFFSET, 0,
                             "%s: compressed files cannot be read; unpack it and name it with symbolize.binary", named);
 }
 
@@ -183,7 +187,8 @@ static int name_from_file(pfc_run *run, const pfc_group *group, const char *file
     }
     if (result.by_path)
         profconv_report_add(run->report, PROFCONV_NOTE_INFO, "binary-by-path", group->count, 0, PROFCONV_NO_OFFSET, 0,
-                            "%s: the recording has no build-id for it; %s was taken by its path", file, pfc_binary_path(binary));
+                            "%s: the recording has no build-id for it; %s was taken by its path", file,
+                            pfc_binary_path(binary));
     if (!pfc_binary_has_debug_info(binary) && !(run->frame_flags & PFC_FRAMES_NO_LINES))
         profconv_report_add(run->report, PROFCONV_NOTE_INFO, "no-debug-info", group->count, 0, PROFCONV_NO_OFFSET, 0,
                             "%s: no debug information; names of symbols only", pfc_binary_path(binary));

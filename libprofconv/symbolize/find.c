@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a binary, its debug file and its alternate debug file are looked for, and what makes one acceptable: the build-id, which
- * must agree where the recording has one, or the checksum of .gnu_debuglink. A file that disagrees is never used.
+ * Where a binary, its debug file and its alternate debug file are looked for, and what makes one acceptable: the
+ * build-id, which must agree where the recording has one, or the checksum of .gnu_debuglink. A file that disagrees is
+ * never used.
  *
- * Order for the file that ran: files named by the user, the recorded path, perf's cache, debug directories by build-id, then by
- * path. Order for debug information: the file itself, files named by the user, debug directories and perf's cache by build-id,
- * .gnu_debuglink. There is no network access: libdwfl's standard look-up, which may ask debuginfod, is not used.
+ * Order for the file that ran: files named by the user, the recorded path, perf's cache, debug directories by build-id,
+ * then by path. Order for debug information: the file itself, files named by the user, debug directories and perf's
+ * cache by build-id, .gnu_debuglink. There is no network access: libdwfl's standard look-up, which may ask debuginfod,
+ * is not used.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -40,8 +42,8 @@ static int offer(pfc_buf *path, int (*take)(void *user, const char *path), void 
     return path->failed ? 0 : take(user, path->data);
 }
 
-int pfc_find_by_id(const pfc_finder *finder, pfc_mem *mem, const char *id, const char *suffix, const char *const *cached,
-                   int (*take)(void *user, const char *path), void *user) {
+int pfc_find_by_id(const pfc_finder *finder, pfc_mem *mem, const char *id, const char *suffix,
+                   const char *const *cached, int (*take)(void *user, const char *path), void *user) {
     size_t length = strlen(id);
     if (length < 4 || strchr(id, '/') || strchr(id, '.'))
         return 0;
@@ -55,7 +57,8 @@ int pfc_find_by_id(const pfc_finder *finder, pfc_mem *mem, const char *id, const
         pfc_buf_printf(&path, "%s/.build-id/%.2s/%s%s", dir, id, id + 2, suffix);
         found = offer(&path, take, user);
     }
-    /* perf's cache: a directory with one file a kind since 4.6, before that the file itself. Older ones pad ids to 20 bytes. */
+    /* perf's cache: a directory with one file a kind since 4.6, before that the file itself. Older ones pad ids to 20
+     * bytes. */
     size_t padded = length < 40 ? 40 - length : 0;
     for (size_t pad = 0; finder->buildid_dir && !found && pad <= padded; pad += padded ? padded : 1) {
         for (size_t i = 0; !found && cached[i]; i++) {
@@ -79,11 +82,11 @@ int pfc_find_by_id(const pfc_finder *finder, pfc_mem *mem, const char *id, const
 typedef struct {
     pfc_mem *mem;
     const pfc_image *runtime;
-    const char *id;    /* that an alternate file must have, with runtime NULL */
-    int has_checksum;  /* from .gnu_debuglink */
+    const char *id;   /* that an alternate file must have, with runtime NULL */
+    int has_checksum; /* from .gnu_debuglink */
     uint32_t checksum;
     pfc_image *found;
-    int failed;        /* status for want of memory */
+    int failed; /* status for want of memory */
 } debug_search;
 
 /* CRC-32 as .gnu_debuglink has it (polynomial 0xedb88320, inverted before and after). 0, or -1. */
@@ -141,7 +144,8 @@ static int take_debug(void *user, const char *path) {
     return 0;
 }
 
-static int take_joined(debug_search *search, pfc_buf *path, const char *a, size_t a_size, const char *b, const char *c) {
+static int take_joined(debug_search *search, pfc_buf *path, const char *a, size_t a_size, const char *b,
+                       const char *c) {
     pfc_buf_clear(path);
     pfc_buf_add(path, a, a_size);
     pfc_buf_text(path, b);
@@ -248,8 +252,8 @@ int pfc_find_alt(pfc_image **out, pfc_mem *mem, pfc_image *image, const pfc_find
     pfc_buf_init(&buf, mem);
     int done = 0;
     if (name[0] == '/') {
-        done = take_joined(&search, &buf, finder->symfs ? finder->symfs : "", finder->symfs ? strlen(finder->symfs) : 0, name,
-                           "");
+        done = take_joined(&search, &buf, finder->symfs ? finder->symfs : "", finder->symfs ? strlen(finder->symfs) : 0,
+                           name, "");
     } else { /* relative to the real place of the file, which is often reached through .build-id/xx/yyy.debug */
         char real[PATH_MAX];
         const char *path = realpath(image->path, real) ? real : image->path;
@@ -258,7 +262,8 @@ int pfc_find_alt(pfc_image **out, pfc_mem *mem, pfc_image *image, const pfc_find
     if (!done)
         done = pfc_find_by_id(finder, mem, id, ".debug", cached, take_debug, &search);
     for (size_t i = 0; !done && i < finder->debug_dir_count; i++)
-        done = take_joined(&search, &buf, finder->debug_dirs[i], strlen(finder->debug_dirs[i]), "/.dwz/", base_name(name)) ||
+        done = take_joined(&search, &buf, finder->debug_dirs[i], strlen(finder->debug_dirs[i]), "/.dwz/",
+                           base_name(name)) ||
                take_joined(&search, &buf, finder->debug_dirs[i], strlen(finder->debug_dirs[i]), "/", base_name(name));
     pfc_buf_free(&buf);
     *out = search.found;
@@ -266,7 +271,8 @@ int pfc_find_alt(pfc_image **out, pfc_mem *mem, pfc_image *image, const pfc_find
 }
 
 /* Units in a package are found by their ids, so a package of another build gives nothing, and wrong names never. */
-int pfc_find_package(pfc_package **out, pfc_mem *mem, const pfc_image *runtime, const pfc_image *debug, const pfc_finder *finder) {
+int pfc_find_package(pfc_package **out, pfc_mem *mem, const pfc_image *runtime, const pfc_image *debug,
+                     const pfc_finder *finder) {
     const pfc_image *const images[] = {runtime, debug};
     *out = NULL;
     pfc_buf path;
@@ -297,7 +303,7 @@ typedef struct {
     const char *id;   /* "" when unknown */
     pfc_find_result *result;
     int replaced; /* the recorded path was deleted, and no build-id tells whether what is there now is the same */
-    int named; /* a path that the user gave: silent when the name is another one */
+    int named;    /* a path that the user gave: silent when the name is another one */
     pfc_image *found;
     pfc_image *debug_only;
     int failed;
@@ -337,7 +343,8 @@ static int take_runtime(void *user, const char *path) {
         search->failed = status;
     if (status == PROFCONV_E_FORMAT) {
         const char *dot = strrchr(path, '.');
-        search->result->compressed |= dot && (strcmp(dot, ".xz") == 0 || strcmp(dot, ".gz") == 0 || strcmp(dot, ".zst") == 0);
+        search->result->compressed |=
+            dot && (strcmp(dot, ".xz") == 0 || strcmp(dot, ".gz") == 0 || strcmp(dot, ".zst") == 0);
     }
     if (status)
         return search->failed != 0;
@@ -377,7 +384,8 @@ static int take_named(runtime_search *search, const pfc_finder *finder) {
             if (!(form & 1) && name[0] != '/')
                 continue;
             pfc_buf_clear(&path);
-            pfc_buf_printf(&path, "%s/%s%s", finder->debug_dirs[i], name[0] == '/' ? name + 1 : name, form & 2 ? ".debug" : "");
+            pfc_buf_printf(&path, "%s/%s%s", finder->debug_dirs[i], name[0] == '/' ? name + 1 : name,
+                           form & 2 ? ".debug" : "");
             done = offer(&path, take_runtime, search);
         }
     pfc_buf_free(&path);
@@ -405,7 +413,8 @@ int pfc_binary_find(pfc_binary **out, pfc_mem *mem, const char *file, const char
     *out = NULL;
     memset(result, 0, sizeof *result);
     size_t size = strlen(file);
-    size_t cut = size > sizeof deleted - 1 && strcmp(file + size - (sizeof deleted - 1), deleted) == 0 ? sizeof deleted - 1 : 0;
+    size_t cut =
+        size > sizeof deleted - 1 && strcmp(file + size - (sizeof deleted - 1), deleted) == 0 ? sizeof deleted - 1 : 0;
     char *name = pfc_strdup(mem, file, size - cut);
     if (!name)
         return pfc_mem_error(mem, error);

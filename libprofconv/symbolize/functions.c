@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The functions of a unit by address, and for a function that is hit, its tree of inlined calls flattened into marks, so that
- * the innermost call around an address is one binary search. No recursion: trees are walked with explicit stacks.
+ * The functions of a unit by address, and for a function that is hit, its tree of inlined calls flattened into marks,
+ * so that the innermost call around an address is one binary search. No recursion: trees are walked with explicit
+ * stacks.
  */
 #include "libprofconv/symbolize/dwarf.h"
 
@@ -18,7 +19,8 @@
 
 typedef PFC_VEC(Dwarf_Die) die_stack;
 
-/* DIEs that hold functions. Types hold declarations only, in what gcc, clang and rustc write: they are looked into when deep. */
+/* DIEs that hold functions. Types hold declarations only, in what gcc, clang and rustc write: they are looked into when
+ * deep. */
 static int is_container(int tag, int deep) {
     switch (tag) {
     case DW_TAG_namespace:
@@ -59,8 +61,8 @@ static void drop_functions(pfc_dwarf *dwarf, pfc_unit *unit) {
 
 /*
  * Bytes of DIEs that may be passed over in a unit, all walks together. In a sound file each walk passes each byte a few
- * times, once for each level around it; a damaged DW_AT_sibling that points among a DIE's children, or nesting without end, would
- * make walks take exponential or square time.
+ * times, once for each level around it; a damaged DW_AT_sibling that points among a DIE's children, or nesting without
+ * end, would make walks take exponential or square time.
  */
 static void make_budget(pfc_unit *unit) {
     Dwarf_Off start = dwarf_dieoffset(&unit->root) - dwarf_cuoffset(&unit->root), next = 0;
@@ -192,8 +194,9 @@ static int add_call(pfc_dwarf *dwarf, pfc_function *function, pfc_extents *exten
     call.die = level->die;
     call.parent = level->parent;
     int status = PFC_VEC_PUSH(dwarf->mem, &function->calls, call);
-    return status ? status
-                  : pfc_dwarf_ranges(dwarf, &level->die, extents, (uint32_t)function->calls.count - 1, level->depth + 1);
+    return status
+               ? status
+               : pfc_dwarf_ranges(dwarf, &level->die, extents, (uint32_t)function->calls.count - 1, level->depth + 1);
 }
 
 static int collect_calls(pfc_dwarf *dwarf, pfc_unit *unit, pfc_function *function, pfc_extents *extents) {
@@ -233,8 +236,8 @@ static int mark(pfc_dwarf *dwarf, pfc_function *function, uint64_t address, uint
     return PFC_VEC_PUSH(dwarf->mem, &function->marks, row);
 }
 
-/* Sweeps over the sorted extents with a stack of those that are open. Extents that overlap without nesting (which should not be)
- * resolve to the one that starts last. */
+/* Sweeps over the sorted extents with a stack of those that are open. Extents that overlap without nesting (which
+ * should not be) resolve to the one that starts last. */
 static int make_marks(pfc_dwarf *dwarf, pfc_function *function, const pfc_extents *extents) {
     PFC_VEC(pfc_extent) open = {0};
     int status = 0;
@@ -299,7 +302,8 @@ static Dwarf_Files *files_of(pfc_unit *unit, Dwarf_CU *cu, size_t *count) {
     return NULL;
 }
 
-/* A file number as an attribute has it. Not dwarf_decl_file, which in elfutils 0.188 fails an assertion for split units. */
+/* A file number as an attribute has it. Not dwarf_decl_file, which in elfutils 0.188 fails an assertion for split
+ * units. */
 static const char *file_attribute(pfc_dwarf *dwarf, pfc_unit *unit, Dwarf_Die *die, unsigned name, int integrate) {
     Dwarf_Attribute attribute;
     Dwarf_Word index = 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * One ELF file: opening it without surprises (no blocking on pipes or devices), its build-ids, segments and what kinds of
- * symbols it holds, and its DWARF.
+ * One ELF file: opening it without surprises (no blocking on pipes or devices), its build-ids, segments and what kinds
+ * of symbols it holds, and its DWARF.
  *
  * libdw reads most files directly. libdwfl is used for two things that it alone does: applying relocations to
- * ET_REL files (kernel modules), and unpacking .gnu_debugdata. Its callbacks are our own, so it never looks for other files.
+ * ET_REL files (kernel modules), and unpacking .gnu_debugdata. Its callbacks are our own, so it never looks for other
+ * files.
  */
 #include "libprofconv/symbolize/image.h"
 
@@ -215,9 +216,8 @@ static int find_no_debuginfo(Dwfl_Module *module, void **user, const char *name,
     (void)module, (void)user, (void)name, (void)base, (void)file, (void)link, (void)crc, (void)found;
     return -1;
 }
-static const Dwfl_Callbacks callbacks = {.find_elf = find_no_elf,
-                                         .find_debuginfo = find_no_debuginfo,
-                                         .section_address = dwfl_offline_section_address};
+static const Dwfl_Callbacks callbacks = {
+    .find_elf = find_no_elf, .find_debuginfo = find_no_debuginfo, .section_address = dwfl_offline_section_address};
 
 int pfc_image_module(pfc_image *image) {
     if (image->dwfl)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside symbolize/: one open ELF file (image.c), its symbols (symbols.c), its DWARF (dwarf.c), and looking for files (find.c).
+ * Inside symbolize/: one open ELF file (image.c), its symbols (symbols.c), its DWARF (dwarf.c), and looking for files
+ * (find.c).
  */
 #ifndef PFC_SYMBOLIZE_IMAGE_H
 #define PFC_SYMBOLIZE_IMAGE_H
@@ -83,8 +84,8 @@ int pfc_image_text(const pfc_image *image, uint64_t *address, uint64_t *size);
 int pfc_image_text_offset(const pfc_image *image, uint64_t *offset);
 
 /* ---- inflate.c ---- */
-/* A descriptor of a copy of the file in which sections compressed with zstd are inflated; -1 when there are none, or they are
- * damaged (they stay unread then). */
+/* A descriptor of a copy of the file in which sections compressed with zstd are inflated; -1 when there are none, or
+ * they are damaged (they stay unread then). */
 int pfc_inflate_zstd_sections(pfc_mem *mem, Elf *elf, int fd);
 
 /* ---- symbols.c ---- */
@@ -94,14 +95,16 @@ void pfc_symbols_free(pfc_binary *binary);
 /* ---- dwarf.c ---- */
 int pfc_dwarf_open(pfc_dwarf **out, pfc_binary *binary, Dwarf *dwarf);
 void pfc_dwarf_close(pfc_dwarf *dwarf);
-/* As pfc_binary_frames, debug information only; *count 0 when it says nothing about vaddr. *function_low: start of the range of the
- * physical function around vaddr, or UINT64_MAX when only a line was found. */
+/* As pfc_binary_frames, debug information only; *count 0 when it says nothing about vaddr. *function_low: start of the
+ * range of the physical function around vaddr, or UINT64_MAX when only a line was found. */
 int pfc_dwarf_frames(pfc_dwarf *dwarf, uint64_t vaddr, int flags, pfc_frame *frames, size_t max, size_t *count,
                      uint64_t *function_low);
 
 /* ---- binary.c ---- */
-/* Makes a binary of the file that ran and its debug file (NULL: not known yet), which are taken over, also on failure. */
-int pfc_binary_from_images(pfc_binary **out, pfc_image *image, pfc_image *debug, const pfc_finder *finder, profconv_error *error);
+/* Makes a binary of the file that ran and its debug file (NULL: not known yet), which are taken over, also on failure.
+ */
+int pfc_binary_from_images(pfc_binary **out, pfc_image *image, pfc_image *debug, const pfc_finder *finder,
+                           profconv_error *error);
 
 /* Address up to which the last answer of pfc_dwarf_frames holds for every address. */
 uint64_t pfc_dwarf_until(const pfc_dwarf *dwarf);
@@ -112,17 +115,19 @@ pfc_package *pfc_package_open(pfc_mem *mem, const char *path);
 void pfc_package_close(pfc_package *package);
 
 /* ---- find.c ---- */
-/* The package of split units beside the file, in debug directories, or named by the user. A status for want of memory only. */
-int pfc_find_package(pfc_package **out, pfc_mem *mem, const pfc_image *runtime, const pfc_image *debug, const pfc_finder *finder);
-/* The file with the debug information of `runtime`, build-id or checksum verified; *out NULL when there is none. A status for want
- * of memory only. */
+/* The package of split units beside the file, in debug directories, or named by the user. A status for want of memory
+ * only. */
+int pfc_find_package(pfc_package **out, pfc_mem *mem, const pfc_image *runtime, const pfc_image *debug,
+                     const pfc_finder *finder);
+/* The file with the debug information of `runtime`, build-id or checksum verified; *out NULL when there is none. A
+ * status for want of memory only. */
 int pfc_find_debug(pfc_image **out, pfc_mem *mem, const pfc_image *runtime, const pfc_finder *finder);
 /* dwz's alternate file of `image`; *out NULL when there is none. */
 int pfc_find_alt(pfc_image **out, pfc_mem *mem, pfc_image *image, const pfc_finder *finder);
 /* Offers the paths that a file of build-id `id` may have, `suffix` (".debug", or "") for directories laid out as
- * /usr/lib/debug, `cached` (a list that ends with NULL: "elf", "vdso", "kallsyms", "debug") for perf's cache, until `take` returns
- * nonzero, which is returned. Nothing is opened here. */
-int pfc_find_by_id(const pfc_finder *finder, pfc_mem *mem, const char *id, const char *suffix, const char *const *cached,
-                   int (*take)(void *user, const char *path), void *user);
+ * /usr/lib/debug, `cached` (a list that ends with NULL: "elf", "vdso", "kallsyms", "debug") for perf's cache, until
+ * `take` returns nonzero, which is returned. Nothing is opened here. */
+int pfc_find_by_id(const pfc_finder *finder, pfc_mem *mem, const char *id, const char *suffix,
+                   const char *const *cached, int (*take)(void *user, const char *path), void *user);
 
 #endif

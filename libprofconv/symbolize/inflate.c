@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * ELF sections that are compressed with zstd (ch_type 2: clang -gz=zstd, and kernels of recent distributions), which elfutils learned
- * only in 0.189. The file is copied to anonymous memory with those sections inflated at its end and their headers changed
- * accordingly, so that everything else works on the copy as on any file.
+ * ELF sections that are compressed with zstd (ch_type 2: clang -gz=zstd, and kernels of recent distributions), which
+ * elfutils learned only in 0.189. The file is copied to anonymous memory with those sections inflated at its end and
+ * their headers changed accordingly, so that everything else works on the copy as on any file.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -30,8 +30,8 @@ static int name_by_map(pfc_run *run, const pfc_group *group, pfc_key *keys, cons
                             (unsigned long long)group->count);
     else if (unnamed)
         profconv_report_add(run->report, PROFCONV_NOTE_INFO, "not-in-perf-map", unnamed, 0, PROFCONV_NO_OFFSET, 0,
-                            "%s: %llu of %llu addresses are in none of its %llu symbols", path, (unsigned long long)unnamed,
-                            (unsigned long long)group->count, (unsigned long long)symbols);
+                            "%s: %llu of %llu addresses are in none of its %llu symbols", path,
+                            (unsigned long long)unnamed, (unsigned long long)group->count, (unsigned long long)symbols);
     for (size_t i = 0; !missing && i < unnamed; i++) {
         const profconv_location *location = &run->model->locations.data[keys[i].id];
         if (location->line_count == 0)

@@ -23,11 +23,11 @@ typedef struct {
 
 typedef struct {
     pfc_answers *answers;
-    uint64_t *best;     /* address of the symbol that names keys[i], from those that begin after keys[i - 1] */
-    uint64_t slide;     /* added to the core kernel's symbols */
+    uint64_t *best; /* address of the symbol that names keys[i], from those that begin after keys[i - 1] */
+    uint64_t slide; /* added to the core kernel's symbols */
     const char *reference;
     uint64_t reference_address;
-    int looking;        /* first reading: only for the reference symbol */
+    int looking; /* first reading: only for the reference symbol */
     int found;
     uint64_t nonzero;
     pfc_kallsyms_facts *facts;

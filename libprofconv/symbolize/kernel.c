@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Naming kernel code: by a vmlinux whose build-id agrees (moved by the distance between where its reference symbol was
- * linked and where it ran), else by kallsyms: the copy that the user names, the one in perf's cache, or, when the recording was
- * made under the kernel that runs here, /proc/kallsyms.
+ * linked and where it ran), else by kallsyms: the copy that the user names, the one in perf's cache, or, when the
+ * recording was made under the kernel that runs here, /proc/kallsyms.
  */
 #include <string.h>
 #include <unistd.h>
@@ -55,7 +55,8 @@ static int name_by_vmlinux(pfc_run *run, const pfc_group *group, pfc_binary *bin
         slide = mapping->reference_address - symbol->address;
     else
         profconv_report_add(run->report, PROFCONV_NOTE_INFO, "kernel-not-moved", group->count, 0, PROFCONV_NO_OFFSET, 0,
-                            "%s: nothing tells where the kernel ran; addresses are taken as linked", pfc_binary_path(binary));
+                            "%s: nothing tells where the kernel ran; addresses are taken as linked",
+                            pfc_binary_path(binary));
     pfc_free(run->mem, reference, size + 1);
     pfc_key *keys = pfc_alloc(run->mem, group->count * sizeof *keys);
     if (!keys)
@@ -81,8 +82,8 @@ static int open_named_vmlinux(pfc_run *run, const char *id, pfc_binary **binary)
     profconv_error reason;
     int status = pfc_binary_open(binary, run->mem, run->vmlinux, id, &run->finder, &reason);
     if (status == PROFCONV_E_NOT_FOUND)
-        profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "build-id-mismatch", 1, 0, PROFCONV_NO_OFFSET, 0, "%s: not used",
-                            reason.message);
+        profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "build-id-mismatch", 1, 0, PROFCONV_NO_OFFSET, 0,
+                            "%s: not used", reason.message);
     else if (status == PROFCONV_E_IO || status == PROFCONV_E_FORMAT)
         profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "unusable-file", 1, 0, PROFCONV_NO_OFFSET, 0, "%s",
                             reason.message);
@@ -105,7 +106,8 @@ static int open_vmlinux(pfc_run *run, const char *id, pfc_binary **binary) {
     return search.failed;
 }
 
-/* The kallsyms file to use for a group; NULL when there is none. `path` is to be freed with *size when it is not one of ours. */
+/* The kallsyms file to use for a group; NULL when there is none. `path` is to be freed with *size when it is not one of
+ * ours. */
 static int choose_kallsyms(pfc_run *run, const char *id, const char **path, char **owned, size_t *size) {
     static const char *const cached[] = {"kallsyms", NULL};
     *path = run->kallsyms;
@@ -136,16 +138,19 @@ static void add_keys(pfc_run *run, const pfc_group *group, pfc_key *keys, size_t
     }
 }
 
-static void note_kallsyms(pfc_run *run, const char *path, const pfc_kallsyms_facts *facts, uint64_t count, uint64_t unnamed) {
+static void note_kallsyms(pfc_run *run, const char *path, const pfc_kallsyms_facts *facts, uint64_t count,
+                          uint64_t unnamed) {
     if (facts->hidden)
-        profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "kernel-addresses-hidden", count, 0, PROFCONV_NO_OFFSET, 0,
-                            "%s: all addresses are zero (kernel.kptr_restrict); kernel code stays without names", path);
+        profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "kernel-addresses-hidden", count, 0, PROFCONV_NO_OFFSET,
+                            0, "%s: all addresses are zero (kernel.kptr_restrict); kernel code stays without names",
+                            path);
     else if (unnamed)
         profconv_report_add(run->report, PROFCONV_NOTE_INFO, "no-symbol", unnamed, 0, PROFCONV_NO_OFFSET, 0,
                             "%s: %llu kernel addresses have no symbol", path, (unsigned long long)unnamed);
     if (facts->moved)
-        profconv_report_add(run->report, PROFCONV_NOTE_INFO, "kernel-symbols-moved", count, 0, PROFCONV_NO_OFFSET, 0,
-                            "%s: from another start of the kernel; its symbols were moved to where the recording has them", path);
+        profconv_report_add(
+            run->report, PROFCONV_NOTE_INFO, "kernel-symbols-moved", count, 0, PROFCONV_NO_OFFSET, 0,
+            "%s: from another start of the kernel; its symbols were moved to where the recording has them", path);
 }
 
 static int name_by_kallsyms(pfc_run *run, const char *path, const profconv_mapping *kernel_mapping, pfc_key *keys,
@@ -188,10 +193,10 @@ static int name_by_kallsyms(pfc_run *run, const char *path, const profconv_mappi
 static void note_nothing(pfc_run *run, const pfc_group *group) {
     profconv_string file = pfc_model_string(run->model, group->file);
     int module = group->place == PFC_PLACE_MODULE;
-    profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "no-kernel-symbols", group->count, 0, PROFCONV_NO_OFFSET, 0,
-                        "%s%.*s: no vmlinux, module file or kallsyms that belongs to it; %llu addresses stay without names",
-                        module ? "kernel module " : "kernel", module ? (int)file.size : 0, file.data,
-                        (unsigned long long)group->count);
+    profconv_report_add(
+        run->report, PROFCONV_NOTE_WARNING, "no-kernel-symbols", group->count, 0, PROFCONV_NO_OFFSET, 0,
+        "%s%.*s: no vmlinux, module file or kallsyms that belongs to it; %llu addresses stay without names",
+        module ? "kernel module " : "kernel", module ? (int)file.size : 0, file.data, (unsigned long long)group->count);
     run->done += group->count;
 }
 
@@ -246,7 +251,8 @@ int pfc_run_kernel(pfc_run *run, const pfc_group *groups, size_t count) {
             kernels++;
             last = i;
         }
-    /* Modules say nothing about the kernel they belong to; with several kernels it cannot be told, unless the user names kallsyms. */
+    /* Modules say nothing about the kernel they belong to; with several kernels it cannot be told, unless the user
+     * names kallsyms. */
     int status = 0;
     for (size_t i = 0; !status && i < count; i++)
         if (groups[i].place == PFC_PLACE_KERNEL)

@@ -17,10 +17,10 @@ typedef struct decoder {
     pfc_line_table *out;
     int (*keep)(const void *user, uint64_t start);
     const void *user;
-    pfc_cursor head;    /* what is left of the header */
+    pfc_cursor head; /* what is left of the header */
     pfc_cursor program;
     unsigned version;
-    unsigned offset_size;  /* 4 or 8 */
+    unsigned offset_size; /* 4 or 8 */
     unsigned address_size;
     unsigned minimum_length, operations;
     int line_base;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The line table of one unit: rows by address, and its file names. Decoded here and not by libdw, which keeps 24 bits of a
- * discriminator and refuses whole tables that have more (clang's flow-sensitive discriminators and probe words use 32).
+ * The line table of one unit: rows by address, and its file names. Decoded here and not by libdw, which keeps 24 bits
+ * of a discriminator and refuses whole tables that have more (clang's flow-sensitive discriminators and probe words use
+ * 32).
  */
 #ifndef PFC_SYMBOLIZE_LINETABLE_H
 #define PFC_SYMBOLIZE_LINETABLE_H
@@ -42,16 +43,16 @@ typedef struct pfc_line_sections {
 } pfc_line_sections;
 
 /*
- * Decodes the table at `offset` of .debug_line. `keep(user, start)` tells whether a sequence is code of the file (the linker leaves
- * the tables of code that it dropped). `rows` zero: only the names of files. Damaged tables give the rows before the damage.
- * 0, or a status for want of memory.
+ * Decodes the table at `offset` of .debug_line. `keep(user, start)` tells whether a sequence is code of the file (the
+ * linker leaves the tables of code that it dropped). `rows` zero: only the names of files. Damaged tables give the rows
+ * before the damage. 0, or a status for want of memory.
  */
 int pfc_line_table_read(pfc_mem *mem, const pfc_line_sections *sections, uint64_t offset, int rows,
                         int (*keep)(const void *user, uint64_t start), const void *user, pfc_line_table *out);
 void pfc_line_table_free(pfc_mem *mem, pfc_line_table *table);
 
-/* The row that covers `address`, or NULL; of several at one address the last. *until (lowered, never raised): up to here the answer
- * holds. */
+/* The row that covers `address`, or NULL; of several at one address the last. *until (lowered, never raised): up to
+ * here the answer holds. */
 const pfc_line_row *pfc_line_table_find(const pfc_line_table *table, uint64_t address, uint64_t *until);
 
 #endif

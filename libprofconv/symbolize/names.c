@@ -2,9 +2,9 @@
  *
  * Function rows: the linkage name raw, and a name for people, demangled by libiberty once a distinct name.
  *
- * libiberty's demanglers recurse, with a limit of 2048 levels, and their output can be exponentially longer than the name. They
- * are called in the form that hands out pieces to a callback and allocates nothing, so a name whose text passes MAX_TEXT
- * is left by a jump out of the callback, and stays mangled.
+ * libiberty's demanglers recurse, with a limit of 2048 levels, and their output can be exponentially longer than the
+ * name. They are called in the form that hands out pieces to a callback and allocates nothing, so a name whose text
+ * passes MAX_TEXT is left by a jump out of the callback, and stays mangled.
  */
 #include <setjmp.h>
 #include <string.h>
@@ -32,7 +32,8 @@ int pfc_demangle(const char *name, int style, pfc_buf *text) {
     pfc_buf_clear(text);
     /* _Z and __Z (Mach-O): C++ and Rust's legacy scheme; _R: Rust v0; _GLOBAL_: constructors of a file. */
     int rust = name[0] == '_' && name[1] == 'R';
-    int itanium = name[0] == '_' && (name[1] == 'Z' || strncmp(name, "__Z", 3) == 0 || strncmp(name, "_GLOBAL_", 8) == 0);
+    int itanium =
+        name[0] == '_' && (name[1] == 'Z' || strncmp(name, "__Z", 3) == 0 || strncmp(name, "_GLOBAL_", 8) == 0);
     if (style == PFC_DEMANGLE_NONE || (!rust && !itanium) || strlen(name) > MAX_NAME)
         return 0;
     sink s = {.text = text};
@@ -44,8 +45,8 @@ int pfc_demangle(const char *name, int style, pfc_buf *text) {
     if (rust_demangle_callback(name, options, take_piece, &s) && text->size && !text->failed)
         return 1;
     pfc_buf_clear(text);
-    if (itanium && cplus_demangle_v3_callback(name[1] == '_' ? name + 1 : name, options, take_piece, &s) && text->size &&
-        !text->failed)
+    if (itanium && cplus_demangle_v3_callback(name[1] == '_' ? name + 1 : name, options, take_piece, &s) &&
+        text->size && !text->failed)
         return 1;
     pfc_buf_clear(text);
     return 0;
@@ -65,9 +66,7 @@ void pfc_names_free(pfc_names *names) {
     pfc_buf_free(&names->text);
 }
 
-static uint64_t hash_id(profconv_id id) {
-    return pfc_hash_mix(id, 0x6e616d65);
-}
+static uint64_t hash_id(profconv_id id) { return pfc_hash_mix(id, 0x6e616d65); }
 
 static uint64_t rehash_row(const void *user, uint32_t row) {
     const struct pfc_name_row *rows = user;
@@ -86,7 +85,8 @@ static profconv_id display_name(pfc_names *names, profconv_id linkage, const cha
     if (pfc_demangle(text, names->style, &names->text))
         row.display = profconv_builder_string(names->builder, names->text.data, names->text.size);
     if (PFC_VEC_PUSH(names->mem, &names->rows, row) == 0)
-        (void)pfc_index_insert(names->mem, &names->index, hash, (uint32_t)names->rows.count, rehash_row, names->rows.data);
+        (void)pfc_index_insert(names->mem, &names->index, hash, (uint32_t)names->rows.count, rehash_row,
+                               names->rows.data);
     return row.display;
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Split units in a package (.dwp), which libdw reads only from 0.191 on. A package concatenates the sections of many .dwo files and
- * has an index that says which pieces belong to a unit. Of a unit that is hit we make a small ELF file in memory with
- * just its pieces, as an ordinary (not split) file that libdw can read by itself:
+ * Split units in a package (.dwp), which libdw reads only from 0.191 on. A package concatenates the sections of many
+ * .dwo files and has an index that says which pieces belong to a unit. Of a unit that is hit we make a small ELF file
+ * in memory with just its pieces, as an ordinary (not split) file that libdw can read by itself:
  *
  *  - .debug_str holds the unit's strings only, and .debug_str_offsets is renumbered to it;
- *  - .debug_addr is the unit's part of the executable's table, so that its base is 0, what libdw assumes when the unit says none;
- *  - range lists that count from the unit's first address, which only the skeleton knows, get it: before DWARF 5 it is added
- *    to the copied lists, in DWARF 5 the first DIE's DW_AT_language is made a DW_AT_low_pc.
+ *  - .debug_addr is the unit's part of the executable's table, so that its base is 0, what libdw assumes when the unit
+ * says none;
+ *  - range lists that count from the unit's first address, which only the skeleton knows, get it: before DWARF 5 it is
+ * added to the copied lists, in DWARF 5 the first DIE's DW_AT_language is made a DW_AT_low_pc.
  *
  * Location lists and macros are left out: nobody here asks for them. Formats: the index of DWARF 5, 7.3.5, and its GNU
  * predecessor, version 2.
@@ -42,8 +43,9 @@ static bytes cut(bytes b, uint64_t offset, uint64_t size) {
 }
 
 static int section_kind(const char *name) {
-    static const char *const names[SECTIONS] = {".debug_info.dwo",     ".debug_abbrev.dwo", ".debug_line.dwo", ".debug_str_offsets.dwo",
-                                                ".debug_rnglists.dwo", ".debug_str.dwo",    ".debug_cu_index"};
+    static const char *const names[SECTIONS] = {".debug_info.dwo",        ".debug_abbrev.dwo",   ".debug_line.dwo",
+                                                ".debug_str_offsets.dwo", ".debug_rnglists.dwo", ".debug_str.dwo",
+                                                ".debug_cu_index"};
     for (int i = 0; i < SECTIONS; i++)
         if (strcmp(name, names[i]) == 0)
             return i;
@@ -64,7 +66,8 @@ pfc_package *pfc_package_open(pfc_mem *mem, const char *path) {
             GElf_Shdr row;
             const char *name = gelf_getshdr(section, &row) ? elf_strptr(image->elf, names, row.sh_name) : NULL;
             int kind = name ? section_kind(name) : -1;
-            if (kind < 0 || row.sh_type == SHT_NOBITS || (row.sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0))
+            if (kind < 0 || row.sh_type == SHT_NOBITS ||
+                (row.sh_flags & SHF_COMPRESSED && elf_compress(section, 0, 0) < 0))
                 continue;
             Elf_Data *data = elf_rawdata(section, NULL);
             if (data && data->d_buf) {
@@ -148,7 +151,8 @@ static void copy(pfc_elf_maker *m, const char *name, bytes piece) {
     pfc_elf_end(m);
 }
 
-/* Strings that the unit's offsets name, and the offsets renumbered. 32-bit DWARF only. -1 when the tables make no sense. */
+/* Strings that the unit's offsets name, and the offsets renumbered. 32-bit DWARF only. -1 when the tables make no
+ * sense. */
 static int add_strings(pfc_elf_maker *m, const pfc_package *package, bytes offsets, unsigned version) {
     bytes strings = package->sections[STR];
     pfc_cursor c = pfc_cursor_make(offsets.data, offsets.size, 0, m->big);
@@ -298,9 +302,10 @@ static int skip_form(pfc_cursor *c, uint64_t form) {
     }
 }
 
-/* DWARF 5: DW_AT_language (one or two bytes) of the unit's first DIE becomes a DW_AT_low_pc that names address `index`. `info` and
- * `abbrev` are offsets in the image. 0, or -1 when the DIE has no such attribute. */
-static int give_base(pfc_elf_maker *m, size_t info, size_t info_size, size_t abbrev, size_t abbrev_size, uint64_t index) {
+/* DWARF 5: DW_AT_language (one or two bytes) of the unit's first DIE becomes a DW_AT_low_pc that names address `index`.
+ * `info` and `abbrev` are offsets in the image. 0, or -1 when the DIE has no such attribute. */
+static int give_base(pfc_elf_maker *m, size_t info, size_t info_size, size_t abbrev, size_t abbrev_size,
+                     uint64_t index) {
     char *image = m->out.data;
     pfc_cursor die = pfc_cursor_make(image + info, info_size, 0, m->big);
     pfc_cursor table = pfc_cursor_make(image + abbrev, abbrev_size, 0, m->big);
@@ -348,8 +353,8 @@ static uint64_t ranges_end(const pfc_dwarf *dwarf, uint64_t base) {
     return limit;
 }
 
-static int make_image(pfc_elf_maker *m, pfc_dwarf *dwarf, pfc_unit *unit, const pfc_package *package, bytes pieces[SECTIONS],
-                      unsigned version, unsigned width) {
+static int make_image(pfc_elf_maker *m, pfc_dwarf *dwarf, pfc_unit *unit, const pfc_package *package,
+                      bytes pieces[SECTIONS], unsigned version, unsigned width) {
     Elf *elf = dwarf_getelf(dwarf->dwarf);
     Dwarf_Addr low = 0;
     if (dwarf_lowpc(&unit->die, &low) != 0)
@@ -363,8 +368,8 @@ static int make_image(pfc_elf_maker *m, pfc_dwarf *dwarf, pfc_unit *unit, const 
     if (pieces[STR_OFFSETS].size && add_strings(m, package, pieces[STR_OFFSETS], version) != 0)
         return -1;
     uint64_t index = 0;
-    add_addresses(m, section_of(elf, ".debug_addr"), skeleton_number(unit, DW_AT_addr_base, DW_AT_GNU_addr_base), version, width,
-                  low, &index);
+    add_addresses(m, section_of(elf, ".debug_addr"), skeleton_number(unit, DW_AT_addr_base, DW_AT_GNU_addr_base),
+                  version, width, low, &index);
     if (version >= 5) {
         copy(m, ".debug_rnglists", pieces[RNGLISTS]);
         if (!m->out.failed && low && pieces[RNGLISTS].size &&
@@ -386,8 +391,8 @@ int pfc_package_unit(pfc_dwarf *dwarf, pfc_unit *unit) {
     uint8_t type = 0, width = 0;
     uint64_t id = 0;
     bytes pieces[SECTIONS];
-    if (!package || dwarf_cu_info(unit->cu, &version, &type, NULL, NULL, &id, &width, NULL) != 0 || type != DW_UT_skeleton ||
-        (width != 4 && width != 8) || find_pieces(package, id, pieces) != 0)
+    if (!package || dwarf_cu_info(unit->cu, &version, &type, NULL, NULL, &id, &width, NULL) != 0 ||
+        type != DW_UT_skeleton || (width != 4 && width != 8) || find_pieces(package, id, pieces) != 0)
         return -1;
     pfc_elf_maker m;
     pfc_elf_init(&m, dwarf->mem, package->big);

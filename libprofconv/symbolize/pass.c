@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pass "symbolize": gives locations that have an address in a mapping their lines. Locations are grouped by the place
- * their names come from (a file, the kernel, a process's generated code), groups are worked on one after another with one
- * file open at a time, and in a group addresses are looked up once and in order.
+ * The pass "symbolize": gives locations that have an address in a mapping their lines. Locations are grouped by the
+ * place their names come from (a file, the kernel, a process's generated code), groups are worked on one after another
+ * with one file open at a time, and in a group addresses are looked up once and in order.
  *
- * What is there already is kept, but for the setting "force". A file that is missing costs its names only, and is reported.
+ * What is there already is kept, but for the setting "force". A file that is missing costs its names only, and is
+ * reported.
  */
 #include "libprofconv/symbolize/pass.h"
 
 #include <string.h>
 
 static const profconv_setting settings[] = {
-    {"binary", PROFCONV_SETTING_LIST, NULL, NULL, "file to take code and debug information from, where its build-id (or name) agrees"},
+    {"binary", PROFCONV_SETTING_LIST, NULL, NULL,
+     "file to take code and debug information from, where its build-id (or name) agrees"},
     {"debug-dir", PROFCONV_SETTING_LIST, NULL, NULL, "directory of debug files, laid out as /usr/lib/debug or flat"},
     {"symfs", PROFCONV_SETTING_STRING, NULL, NULL, "directory that recorded paths are relative to"},
     {"buildid-dir", PROFCONV_SETTING_STRING, NULL, NULL, "perf's cache of files by build-id (~/.debug)"},
@@ -20,7 +22,8 @@ static const profconv_setting settings[] = {
     {"perf-map-dir", PROFCONV_SETTING_STRING, "/tmp", NULL, "directory of perf-PID.map files"},
     {"inline", PROFCONV_SETTING_BOOL, "yes", NULL, "frames of inlined calls"},
     {"lines", PROFCONV_SETTING_BOOL, "yes", NULL, "files and lines; no: names of ELF symbols only, faster"},
-    {"demangle", PROFCONV_SETTING_ENUM, "full", "full|simple|none", "C++ and Rust names: with arguments, without, or as linked"},
+    {"demangle", PROFCONV_SETTING_ENUM, "full", "full|simple|none",
+     "C++ and Rust names: with arguments, without, or as linked"},
     {"force", PROFCONV_SETTING_BOOL, "no", NULL, "look up again what has names already"},
     {NULL, PROFCONV_SETTING_BOOL, NULL, NULL, NULL}};
 
@@ -31,8 +34,8 @@ static int starts_with(profconv_string s, const char *prefix) {
 
 /* Names that recorders give to memory without a file. */
 static int is_pseudo(profconv_string file) {
-    static const char *const prefixes[] = {"[", "//", "/memfd:", "/dev/zero", "/anon_hugepage", "/SYSV", "anon_inode:", "inode:", "pipe:",
-                                           "socket:", "/dev/"};
+    static const char *const prefixes[] = {"[",           "//",     "/memfd:", "/dev/zero", "/anon_hugepage", "/SYSV",
+                                           "anon_inode:", "inode:", "pipe:",   "socket:",   "/dev/"};
     if (file.size == 0)
         return 1;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
@@ -78,7 +81,8 @@ static int wanted(const pfc_run *run, const profconv_location *location) {
 /* The group of a mapping, made if missing. Linear: groups are as many as files. */
 static int group_of(pfc_run *run, profconv_id id, uint32_t *out) {
     const profconv_mapping *mapping = &run->model->mappings.data[id];
-    pfc_group group = {.place = place_of(run, mapping), .mapping = id, .file = mapping->file, .build_id = mapping->build_id};
+    pfc_group group = {
+        .place = place_of(run, mapping), .mapping = id, .file = mapping->file, .build_id = mapping->build_id};
     if (group.place == PFC_PLACE_JIT) {
         group.pid = mapping->pid;
         group.file = group.build_id = 0;
@@ -192,8 +196,10 @@ typedef struct {
 
 /* A flag says that all of a mapping's locations have such information; consumers look a mapping up again otherwise. */
 static int set_mapping_flags(pfc_run *run) {
-    enum { OURS = PROFCONV_MAPPING_HAS_FUNCTIONS | PROFCONV_MAPPING_HAS_FILENAMES | PROFCONV_MAPPING_HAS_LINE_NUMBERS |
-                  PROFCONV_MAPPING_HAS_INLINE_FRAMES };
+    enum {
+        OURS = PROFCONV_MAPPING_HAS_FUNCTIONS | PROFCONV_MAPPING_HAS_FILENAMES | PROFCONV_MAPPING_HAS_LINE_NUMBERS |
+               PROFCONV_MAPPING_HAS_INLINE_FRAMES
+    };
     pfc_model *m = run->model;
     coverage *rows = pfc_alloc_zero(run->mem, run->mapping_count * sizeof *rows);
     if (!rows)
@@ -224,7 +230,8 @@ static int set_mapping_flags(pfc_run *run) {
         uint32_t inlined = row->locations == run->inlined[i] ||
                            (mapping.flags & PROFCONV_MAPPING_HAS_INLINE_FRAMES && run->inlined[i] == 0);
         if (row->functions == row->locations)
-            flags |= PROFCONV_MAPPING_HAS_FUNCTIONS | (row->files == row->locations ? PROFCONV_MAPPING_HAS_FILENAMES : 0) |
+            flags |= PROFCONV_MAPPING_HAS_FUNCTIONS |
+                     (row->files == row->locations ? PROFCONV_MAPPING_HAS_FILENAMES : 0) |
                      (row->lines == row->locations ? PROFCONV_MAPPING_HAS_LINE_NUMBERS : 0) |
                      (inlined ? PROFCONV_MAPPING_HAS_INLINE_FRAMES : 0);
         if (flags != mapping.flags) {
@@ -234,19 +241,6 @@ static int set_mapping_flags(pfc_run *run) {
     }
     pfc_free(run->mem, rows, run->mapping_count * sizeof *rows);
     return 0;
-}
-
-/* The values of a list setting; free with *count. */
-static int read_list(pfc_run *run, const char *key, const char *const **out, size_t *count) {
-    size_t n = 0;
-    while (profconv_options_item(run->options, "symbolize", key, n))
-        n++;
-    const char **list = pfc_alloc(run->mem, n * sizeof *list);
-    *out = list;
-    *count = list ? n : 0;
-    for (size_t i = 0; i < *count; i++)
-        list[i] = profconv_options_item(run->options, "symbolize", key, i);
-    return list || n == 0 ? 0 : run->mem->failed;
 }
 
 static int read_settings(pfc_run *run) {
@@ -262,16 +256,14 @@ static int read_settings(pfc_run *run) {
     run->vmlinux = profconv_options_string(o, "symbolize", settings, "vmlinux");
     run->kallsyms = profconv_options_string(o, "symbolize", settings, "kallsyms");
     run->perf_map_dir = profconv_options_string(o, "symbolize", settings, "perf-map-dir");
-    run->finder.symfs = profconv_options_string(o, "symbolize", settings, "symfs");
-    run->finder.buildid_dir = profconv_options_string(o, "symbolize", settings, "buildid-dir");
-    int status = read_list(run, "binary", &run->finder.binaries, &run->finder.binary_count);
-    return status ? status : read_list(run, "debug-dir", &run->finder.debug_dirs, &run->finder.debug_dir_count);
+    int status = pfc_finder_settings_read(&run->files, run->mem, o, run->error);
+    run->finder = run->files.finder;
+    return status;
 }
 
 static void free_run(pfc_run *run) {
     pfc_names_free(&run->names);
-    pfc_free(run->mem, (void *)(uintptr_t)run->finder.binaries, run->finder.binary_count * sizeof(char *));
-    pfc_free(run->mem, (void *)(uintptr_t)run->finder.debug_dirs, run->finder.debug_dir_count * sizeof(char *));
+    pfc_finder_settings_free(&run->files, run->mem);
     pfc_free(run->mem, run->items, run->items ? run->item_count * sizeof *run->items : 0);
     pfc_free(run->mem, run->inlined, run->inlined ? run->mapping_count * sizeof *run->inlined : 0);
     PFC_VEC_FREE(run->mem, &run->groups);

@@ -12,6 +12,7 @@
 #include "libprofconv/base/text.h"
 #include "libprofconv/model/pass.h"
 #include "libprofconv/symbolize/binary.h"
+#include "libprofconv/symbolize/settings.h"
 
 enum { PFC_DEMANGLE_FULL, PFC_DEMANGLE_SIMPLE, PFC_DEMANGLE_NONE };
 
@@ -24,7 +25,8 @@ typedef struct pfc_names {
     PFC_VEC(struct pfc_name_row {
         profconv_id linkage;
         profconv_id display;
-    }) rows;
+    })
+    rows;
     pfc_buf text;
 } pfc_names;
 
@@ -42,11 +44,12 @@ typedef struct pfc_answers {
     pfc_mem *mem;
     const pfc_key *keys; /* sorted by key, which is the address */
     size_t count;
-    uint32_t *name;      /* row of spans for each key; 0: none */
+    uint32_t *name; /* row of spans for each key; 0: none */
     PFC_VEC(struct pfc_span {
         size_t offset;
         uint32_t size;
-    }) spans;            /* in text; row 0 is unused */
+    })
+    spans; /* in text; row 0 is unused */
     pfc_buf text;
 } pfc_answers;
 
@@ -69,8 +72,8 @@ typedef struct pfc_kallsyms_facts {
     int moved;        /* the reference symbol was found elsewhere than the recording says */
 } pfc_kallsyms_facts;
 
-/* Reads kallsyms; addresses are run-time addresses of the kernel. With `reference` not empty, the core kernel's symbols are moved so
- * that this symbol is at `reference_address`. */
+/* Reads kallsyms; addresses are run-time addresses of the kernel. With `reference` not empty, the core kernel's symbols
+ * are moved so that this symbol is at `reference_address`. */
 int pfc_kallsyms_read(pfc_answers *answers, const char *path, const char *reference, uint64_t reference_address,
                       pfc_kallsyms_facts *facts, profconv_error *error);
 /* Build-id of the running kernel, or "" (out: PFC_BUILD_ID_TEXT bytes). */
@@ -82,7 +85,7 @@ void pfc_running_kernel_id(char *out, size_t size);
 typedef enum pfc_place {
     PFC_PLACE_NONE = 0, /* nowhere: guests, heaps, devices */
     PFC_PLACE_FILE,
-    PFC_PLACE_MODULE,   /* of the kernel */
+    PFC_PLACE_MODULE, /* of the kernel */
     PFC_PLACE_KERNEL,
     PFC_PLACE_JIT
 } pfc_place;
@@ -90,7 +93,7 @@ typedef enum pfc_place {
 /* Locations whose names come from one place: a run of items. */
 typedef struct pfc_group {
     pfc_place place;
-    uint32_t pid;       /* JIT */
+    uint32_t pid;        /* JIT */
     profconv_id mapping; /* the first of them */
     profconv_id file, build_id;
     uint32_t known_code; /* JIT: a mapping says that code is there, not just memory */
@@ -104,8 +107,9 @@ typedef struct pfc_run {
     profconv_report *report;
     const profconv_options *options;
     pfc_names names;
-    pfc_finder finder;
-    int frame_flags; /* PFC_FRAMES_* */
+    pfc_finder_settings files;
+    pfc_finder finder; /* borrowed from files */
+    int frame_flags;   /* PFC_FRAMES_* */
     int force;
     const char *vmlinux, *kallsyms, *perf_map_dir;
     int (*tick)(void *user, const char *stage, uint64_t done, uint64_t total);
@@ -114,7 +118,7 @@ typedef struct pfc_run {
     PFC_VEC(pfc_group) groups;
     profconv_id *items; /* location ids, by group */
     size_t item_count;
-    uint32_t *inlined;  /* by mapping: locations whose lines came with inline information */
+    uint32_t *inlined; /* by mapping: locations whose lines came with inline information */
     size_t mapping_count;
     profconv_error *error;
 } pfc_run;
@@ -123,16 +127,18 @@ typedef struct pfc_run {
 char *pfc_run_copy(pfc_run *run, profconv_id string, size_t *size);
 /* After each location: a status when the caller cancelled. */
 int pfc_run_step(pfc_run *run);
-/* Gives locations[0 .. n) of `keys` the frames of their addresses in `binary`; keys are sorted. *unnamed counts those without. */
+/* Gives locations[0 .. n) of `keys` the frames of their addresses in `binary`; keys are sorted. *unnamed counts those
+ * without. */
 int pfc_run_name_in_binary(pfc_run *run, pfc_binary *binary, const pfc_key *keys, size_t count, uint64_t *unnamed);
-/* Gives the locations their names from `answers`; *unnamed counts those without, which are moved to the front of `keys`. */
+/* Gives the locations their names from `answers`; *unnamed counts those without, which are moved to the front of
+ * `keys`. */
 int pfc_run_name_by_answers(pfc_run *run, pfc_answers *answers, pfc_key *keys, uint64_t *unnamed);
 void pfc_run_note_file(pfc_run *run, const pfc_group *group, const char *file, const char *id,
                        const pfc_find_result *result);
 
-int pfc_run_file(pfc_run *run, const pfc_group *group);      /* files.c; modules that have no file are left for kallsyms: */
+int pfc_run_file(pfc_run *run, const pfc_group *group); /* files.c; modules that have no file are left for kallsyms: */
 int pfc_run_module(pfc_run *run, const pfc_group *group, int *named);
-int pfc_run_jit(pfc_run *run, const pfc_group *group);       /* jit.c */
+int pfc_run_jit(pfc_run *run, const pfc_group *group);                   /* jit.c */
 int pfc_run_kernel(pfc_run *run, const pfc_group *groups, size_t count); /* kernel.c */
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * perf maps, the text files in which programs with code generators say what they made: "START SIZE NAME" in hexadecimal, absolute
- * addresses, the name up to the end of the line. Such files reach gigabytes, so they are streamed, and only names that cover a
- * wanted address are kept. Code memory is reused: a later line wins over earlier ones.
+ * perf maps, the text files in which programs with code generators say what they made: "START SIZE NAME" in
+ * hexadecimal, absolute addresses, the name up to the end of the line. Such files reach gigabytes, so they are
+ * streamed, and only names that cover a wanted address are kept. Code memory is reused: a later line wins over earlier
+ * ones.
  */
 #include <string.h>
 #include <unistd.h>

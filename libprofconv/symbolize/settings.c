@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-static int read_list(pfc_mem *mem, const profconv_options *options, const char *key, const char *const **out, size_t *count) {
+static int read_list(pfc_mem *mem, const profconv_options *options, const char *key, const char *const **out,
+                     size_t *count) {
     size_t n = 0;
     while (profconv_options_item(options, "symbolize", key, n))
         n++;
@@ -24,7 +25,8 @@ static int read_list(pfc_mem *mem, const profconv_options *options, const char *
     return 0;
 }
 
-int pfc_finder_settings_read(pfc_finder_settings *out, pfc_mem *mem, const profconv_options *options, profconv_error *error) {
+int pfc_finder_settings_read(pfc_finder_settings *out, pfc_mem *mem, const profconv_options *options,
+                             profconv_error *error) {
     pfc_finder *finder = &out->finder;
     memset(out, 0, sizeof *out);
     finder->symfs = profconv_options_get(options, "symbolize", "symfs");

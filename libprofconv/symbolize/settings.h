@@ -13,7 +13,8 @@ typedef struct pfc_finder_settings {
 } pfc_finder_settings;
 
 /* 0 or a status. */
-int pfc_finder_settings_read(pfc_finder_settings *out, pfc_mem *mem, const profconv_options *options, profconv_error *error);
+int pfc_finder_settings_read(pfc_finder_settings *out, pfc_mem *mem, const profconv_options *options,
+                             profconv_error *error);
 void pfc_finder_settings_free(pfc_finder_settings *settings, pfc_mem *mem);
 
 #endif

@@ -12,8 +12,8 @@ typedef struct {
     uint64_t limit; /* one past its last byte; 0: not executable */
 } section_end;
 
-/* Labels that compilers and assemblers leave behind and that name no function: .L labels, and the mapping symbols of ARM,
- * AArch64 and RISC-V ($a, $d, $t, $x with anything after a dot). */
+/* Labels that compilers and assemblers leave behind and that name no function: .L labels, and the mapping symbols of
+ * ARM, AArch64 and RISC-V ($a, $d, $t, $x with anything after a dot). */
 static int is_label(const char *name) {
     if (name[0] == '.' && name[1] == 'L')
         return 1;
@@ -166,7 +166,8 @@ static unsigned underscores(const char *name) {
     return n;
 }
 
-/* Nonzero when `a` is a better name than `b` for the same address: sized, a function, global, then weak, few leading underscores. */
+/* Nonzero when `a` is a better name than `b` for the same address: sized, a function, global, then weak, few leading
+ * underscores. */
 static int better(const pfc_symbol *a, const pfc_symbol *b) {
     static const int rank[] = {[PFC_SYMBOL_LOCAL] = 0, [PFC_SYMBOL_WEAK] = 1, [PFC_SYMBOL_GLOBAL] = 2};
     if ((a->size != 0) != (b->size != 0))
@@ -178,7 +179,8 @@ static int better(const pfc_symbol *a, const pfc_symbol *b) {
     return underscores(a->name) < underscores(b->name);
 }
 
-/* Nonzero when `name` is `base`, or a clone of it as compilers call them: base.constprop.0, base.cold, base.llvm.123. */
+/* Nonzero when `name` is `base`, or a clone of it as compilers call them: base.constprop.0, base.cold, base.llvm.123.
+ */
 static int is_clone(const char *name, const char *base) {
     size_t n = strlen(base);
     return n && strncmp(name, base, n) == 0 && (name[n] == 0 || name[n] == '.');
@@ -195,7 +197,8 @@ static const pfc_symbol *best_alias(const pfc_symbols *symbols, size_t at, uint6
             continue;
         if (prefer && strcmp(rows[at].name, prefer) == 0)
             return &rows[at];
-        int clone = prefer && is_clone(rows[at].name, prefer), best_clone = prefer && best && is_clone(best->name, prefer);
+        int clone = prefer && is_clone(rows[at].name, prefer),
+            best_clone = prefer && best && is_clone(best->name, prefer);
         if (!best || (clone != best_clone ? clone : better(&rows[at], best)))
             best = &rows[at];
     }
@@ -247,7 +250,8 @@ int pfc_binary_has_symbol(const pfc_binary *binary, const char *name) {
         size_t count = data->d_size / header.sh_entsize;
         for (size_t i = 0; i < count && i < INT32_MAX; i++) {
             GElf_Sym symbol;
-            const char *found = gelf_getsym(data, (int)i, &symbol) ? elf_strptr(elf, header.sh_link, symbol.st_name) : NULL;
+            const char *found =
+                gelf_getsym(data, (int)i, &symbol) ? elf_strptr(elf, header.sh_link, symbol.st_name) : NULL;
             if (found && strcmp(found, name) == 0)
                 return 1;
         }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For the tests of symbolization: a directory of their own, programs compiled into it, and a profile of a few addresses that
- * the pass is run on.
+ * For the tests of symbolization: a directory of their own, programs compiled into it, and a profile of a few addresses
+ * that the pass is run on.
  */
 #ifndef TEST_SYMBOLIZE_FIXTURE_H
 #define TEST_SYMBOLIZE_FIXTURE_H
@@ -97,7 +97,8 @@ static inline uint64_t symbol_address(const char *file, const char *symbol, uint
 /* Offset in the file of an address, by readelf's program headers. */
 static inline uint64_t file_offset_of(const char *file, uint64_t vaddr, uint64_t *map_offset) {
     char command[512], line[128];
-    snprintf(command, sizeof command, "readelf -lW %s 2>/dev/null | awk '$1 == \"LOAD\" && / R E / {print $2, $3}'", file);
+    snprintf(command, sizeof command, "readelf -lW %s 2>/dev/null | awk '$1 == \"LOAD\" && / R E / {print $2, $3}'",
+             file);
     shell_line(line, sizeof line, command);
     char *end = line;
     uint64_t offset = strtoull(line, &end, 16), start = strtoull(end, NULL, 16);

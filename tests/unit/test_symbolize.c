@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pass "symbolize" where no ELF file is needed: names, perf maps, kallsyms, settings, what is kept and what is reported.
+ * The pass "symbolize" where no ELF file is needed: names, perf maps, kallsyms, settings, what is kept and what is
+ * reported.
  */
 #include "tests/support/failing_alloc.h"
 #include "tests/unit/symbolize_fixture.h"
@@ -116,11 +117,16 @@ static void perf_maps(void **state) {
     static const struct {
         uint64_t address;
         const char *name;
-    } cases[] = {{0x1000, "first"},   {0x107f, "first"},
-                 {0x1080, "later one wins"}, {0x109f, "later one wins"},
-                 {0x10a0, "first"},   {0x10ff, "first"},
-                 {0x1100, ""},        {0x2001, "prefixed name with blanks"},
-                 {0x3000, ""},        {0x400f, "void Foo::bar(int) (foo.js:1:2)"},
+    } cases[] = {{0x1000, "first"},
+                 {0x107f, "first"},
+                 {0x1080, "later one wins"},
+                 {0x109f, "later one wins"},
+                 {0x10a0, "first"},
+                 {0x10ff, "first"},
+                 {0x1100, ""},
+                 {0x2001, "prefixed name with blanks"},
+                 {0x3000, ""},
+                 {0x400f, "void Foo::bar(int) (foo.js:1:2)"},
                  {UINT64_MAX, "last"}};
     enum { N = sizeof cases / sizeof *cases };
     profconv_id locations[N];
@@ -168,9 +174,11 @@ static void kallsyms(void **state) {
         set(&s, "kallsyms", in_dir("kallsyms"));
         const uint64_t text = UINT64_C(0xffffffff81000000) + slide;
         kernel_mapping(&s, text);
-        profconv_id a = add_address(&s, text + 0x10), b = add_address(&s, text + 0x100), c = add_address(&s, text + 0x2ff),
-                    d = add_address(&s, text + 0x1000), e = add_address(&s, text - 1);
-        add_mapping(&s, PROFCONV_MAPPING_MODULE, "[mod]", "", UINT64_C(0xffffffffc0000000), UINT64_C(0xffffffffc0001000), 0, 0);
+        profconv_id a = add_address(&s, text + 0x10), b = add_address(&s, text + 0x100),
+                    c = add_address(&s, text + 0x2ff), d = add_address(&s, text + 0x1000),
+                    e = add_address(&s, text - 1);
+        add_mapping(&s, PROFCONV_MAPPING_MODULE, "[mod]", "", UINT64_C(0xffffffffc0000000),
+                    UINT64_C(0xffffffffc0001000), 0, 0);
         profconv_id m = add_address(&s, UINT64_C(0xffffffffc0000050));
         run_pass(&s);
         assert_string_equal(name_at(&s, a, 0), "_text");
@@ -239,7 +247,8 @@ static void what_is_left_alone(void **state) {
         profconv_function function = {.name = profconv_builder_cstring(s.builder, "old name")};
         function.linkage_name = function.name;
         profconv_line line = {.line = 7, .function = profconv_builder_function(s.builder, &function)};
-        profconv_location named = {.address = 0x1000, .mapping = s.mapping}, outside = {.address = 0x2000, .mapping = s.mapping};
+        profconv_location named = {.address = 0x1000, .mapping = s.mapping},
+                          outside = {.address = 0x2000, .mapping = s.mapping};
         profconv_id a = profconv_builder_location(s.builder, &named, &line, 1);
         profconv_id b = profconv_builder_location(s.builder, &outside, &line, 1); /* in no symbol: keeps what it has */
         profconv_id c = profconv_builder_address_location(s.builder, s.mapping, 0x1001, PROFCONV_LOCATION_NO_SYMBOL);
@@ -347,7 +356,8 @@ static void every_allocation_may_fail(void **state) {
     profconv_allocator allocator = failing_allocator(&fail);
     int status = 0;
     /* A note that cannot be stored is counted in the report, so some failures cost only that. */
-    FAILING_SWEEP(&fail, status = whole_run(&allocator), assert_true(status == PROFCONV_E_NOMEM || status == PROFCONV_OK));
+    FAILING_SWEEP(&fail, status = whole_run(&allocator),
+                  assert_true(status == PROFCONV_E_NOMEM || status == PROFCONV_OK));
     assert_int_equal(status, PROFCONV_OK);
 }
 

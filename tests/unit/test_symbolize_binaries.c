@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Symbolization of ELF files as compilers, linkers and packagers make them: each DWARF version, compressed and split debug
- * information, separate debug files, dwz, layouts of segments. The files are compiled here from a source whose lines are known, so
- * what must come out follows from the source; what a tool is missing for is skipped.
+ * Symbolization of ELF files as compilers, linkers and packagers make them: each DWARF version, compressed and split
+ * debug information, separate debug files, dwz, layouts of segments. The files are compiled here from a source whose
+ * lines are known, so what must come out follows from the source; what a tool is missing for is skipped.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,8 @@
 
 #include "libprofconv/symbolize/image.h"
 
-/* Lines that the tests rely on: square() is declared in 2, its body is in 3; work() is declared in 6, it calls square() in 9. */
+/* Lines that the tests rely on: square() is declared in 2, its body is in 3; work() is declared in 6, it calls square()
+ * in 9. */
 static const char source[] = "volatile int sink;\n"
                              "static inline __attribute__((always_inline)) int square(int x) {\n"
                              "    sink = x * x;\n"
@@ -156,7 +157,8 @@ static void lines_are_optional(void **state) {
     assert_int_equal(mem.live, 0);
 }
 
-/* Separate debug files: by .gnu_debuglink beside the file and in .debug, in debug directories by path, by build-id, and flat. */
+/* Separate debug files: by .gnu_debuglink beside the file and in .debug, in debug directories by path, by build-id, and
+ * flat. */
 static void separate_debug_files(void **state) {
     (void)state;
     if (!compile("gcc", "-g", "full") || !have("objcopy"))
@@ -164,13 +166,14 @@ static void separate_debug_files(void **state) {
     char id[128];
     build_id_of("full", id, sizeof id);
     assert_true(strlen(id) > 8);
-    assert_int_equal(shell("mkdir -p a/.debug b c d/.build-id/%.2s e && objcopy --only-keep-debug full full.debug && "
-                           "objcopy --strip-all full bare && objcopy --add-gnu-debuglink=full.debug bare linked && "
-                           "cp linked a/ && cp full.debug a/.debug/ && cp linked b/ && cp full.debug b/ && cp bare c/prog && "
-                           "cp full.debug d/.build-id/%.2s/%s.debug && cp bare e/prog && cp full.debug e/prog.debug && "
-                           "mkdir -p 'f%s' && cp full.debug 'f%s/'",
-                           id, id, id + 2, fixture_dir, fixture_dir),
-                     0);
+    assert_int_equal(
+        shell("mkdir -p a/.debug b c d/.build-id/%.2s e && objcopy --only-keep-debug full full.debug && "
+              "objcopy --strip-all full bare && objcopy --add-gnu-debuglink=full.debug bare linked && "
+              "cp linked a/ && cp full.debug a/.debug/ && cp linked b/ && cp full.debug b/ && cp bare c/prog && "
+              "cp full.debug d/.build-id/%.2s/%s.debug && cp bare e/prog && cp full.debug e/prog.debug && "
+              "mkdir -p 'f%s' && cp full.debug 'f%s/'",
+              id, id, id + 2, fixture_dir, fixture_dir),
+        0);
     check_file(".debug/ beside the file", "a/linked", "full", NULL);
     check_file("beside the file", "b/linked", "full", NULL);
     check_file("by build-id", "c/prog", "full", "d");
@@ -196,7 +199,8 @@ static void wrong_debug_files_are_refused(void **state) {
     if (!compile("gcc", "-g", "one") || !compile("gcc", "-g -DX -O1", "two") || !have("objcopy"))
         skip();
     /* The name fits, the build-id does not. */
-    assert_int_equal(shell("mkdir -p w && objcopy --only-keep-debug two w/one.debug && objcopy --strip-all one w/one"), 0);
+    assert_int_equal(shell("mkdir -p w && objcopy --only-keep-debug two w/one.debug && objcopy --strip-all one w/one"),
+                     0);
     open_debug("w/one", "w", 0);
     /* No build-ids: the checksum decides. */
     assert_int_equal(shell("mkdir -p x && gcc -O2 -g -Wl,--build-id=none prog.c -o x/full && cd x && "
@@ -213,11 +217,11 @@ static void dwz_alternate_files(void **state) {
     if (!have("dwz") || !compile("gcc", "-g", "z1") || !compile("gcc", "-gdwarf-5 -DOTHER", "z2"))
         skip();
     /* dwz wants two files with something in common that is worth moving. */
-    assert_int_equal(shell("(cat prog.c; for i in $(seq 200); do echo \"struct s$i { int a$i; long b$i; char *c$i; };"
-                           " struct s$i v$i;\"; done) >zprog.c && gcc -O2 -g zprog.c -o z1 && gcc -O2 -g -DOTHER zprog.c -o z2"),
-                     0);
-    assert_int_equal(shell("mkdir -p alt && dwz -m alt/common.dwz -M alt/common.dwz z1 z2"),
-                     0);
+    assert_int_equal(
+        shell("(cat prog.c; for i in $(seq 200); do echo \"struct s$i { int a$i; long b$i; char *c$i; };"
+              " struct s$i v$i;\"; done) >zprog.c && gcc -O2 -g zprog.c -o z1 && gcc -O2 -g -DOTHER zprog.c -o z2"),
+        0);
+    assert_int_equal(shell("mkdir -p alt && dwz -m alt/common.dwz -M alt/common.dwz z1 z2"), 0);
     char line[64];
     shell_line(line, sizeof line, "readelf -SW z1 | grep -c gnu_debugaltlink");
     assert_string_equal(line, "1");
@@ -274,16 +278,20 @@ static void split_packages(void **state) {
     (void)state;
     static const struct {
         const char *cc, *version, *dwp;
-    } cases[] = {{"gcc", "4", "llvm-dwp-19"}, {"gcc", "4", "dwp"}, {"clang-19", "4", "llvm-dwp-19"}, {"clang-19", "5", "llvm-dwp-19"}};
+    } cases[] = {{"gcc", "4", "llvm-dwp-19"},
+                 {"gcc", "4", "dwp"},
+                 {"clang-19", "4", "llvm-dwp-19"},
+                 {"clang-19", "5", "llvm-dwp-19"}};
     int tried = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (!have(cases[i].cc) || !have(cases[i].dwp))
             continue;
         /* Two units, so that the contributions of the second do not begin at 0; the second is ours. */
-        int made = shell("mkdir -p p%zu && cd p%zu && cp ../prog.c . && echo 'int other(int x) { return x * 3; }' >other.c && "
-                         "%s -O2 -gdwarf-%s -gsplit-dwarf -c other.c && %s -O2 -gdwarf-%s -gsplit-dwarf -c prog.c && "
-                         "%s other.o prog.o -o packed && timeout 20 %s -e packed -o packed.dwp && rm -f *.dwo",
-                         i, i, cases[i].cc, cases[i].version, cases[i].cc, cases[i].version, cases[i].cc, cases[i].dwp);
+        int made =
+            shell("mkdir -p p%zu && cd p%zu && cp ../prog.c . && echo 'int other(int x) { return x * 3; }' >other.c && "
+                  "%s -O2 -gdwarf-%s -gsplit-dwarf -c other.c && %s -O2 -gdwarf-%s -gsplit-dwarf -c prog.c && "
+                  "%s other.o prog.o -o packed && timeout 20 %s -e packed -o packed.dwp && rm -f *.dwo",
+                  i, i, cases[i].cc, cases[i].version, cases[i].cc, cases[i].version, cases[i].cc, cases[i].dwp);
         if (made != 0) {
             print_message("skipped, cannot be made here: dwp by %s, DWARF %s\n", cases[i].cc, cases[i].version);
             continue;
@@ -302,14 +310,17 @@ static void mini_debug_info(void **state) {
     (void)state;
     if (!have("xz") || !have("objcopy") || !compile("gcc", "", "mini_full"))
         skip();
-    /* As packagers do: the symbols of functions that .dynsym lacks, in a debug file, compressed, inside the stripped file. */
-    assert_int_equal(shell("nm -D mini_full --format=posix --defined-only | awk '{print $1}' | sort >dyn && "
-                           "nm mini_full --format=posix --defined-only | awk '$2 ~ /^[tTD]$/ {print $1}' | sort >all && "
-                           "comm -13 dyn all >keep && objcopy --only-keep-debug mini_full mini.debug && "
-                           "objcopy -S --remove-section .gdb_index --remove-section .comment --keep-symbols=keep mini.debug mini.syms && "
-                           "rm -f mini.syms.xz && xz mini.syms && objcopy --strip-all mini_full mini && "
-                           "objcopy --add-section .gnu_debugdata=mini.syms.xz mini"),
-                     0);
+    /* As packagers do: the symbols of functions that .dynsym lacks, in a debug file, compressed, inside the stripped
+     * file. */
+    assert_int_equal(
+        shell("nm -D mini_full --format=posix --defined-only | awk '{print $1}' | sort >dyn && "
+              "nm mini_full --format=posix --defined-only | awk '$2 ~ /^[tTD]$/ {print $1}' | sort >all && "
+              "comm -13 dyn all >keep && objcopy --only-keep-debug mini_full mini.debug && "
+              "objcopy -S --remove-section .gdb_index --remove-section .comment --keep-symbols=keep mini.debug "
+              "mini.syms && "
+              "rm -f mini.syms.xz && xz mini.syms && objcopy --strip-all mini_full mini && "
+              "objcopy --add-section .gnu_debugdata=mini.syms.xz mini"),
+        0);
     pfc_mem mem;
     pfc_mem_init(&mem, NULL, 0);
     pfc_binary *binary = NULL;
@@ -339,7 +350,8 @@ static session record(const char *file, const char *recorded, const char *id, ui
 
 static void layouts(void **state) {
     (void)state;
-    static const char *const flags[] = {"-g", "-g -no-pie", "-g -fuse-ld=lld", "-g -Wl,-z,noseparate-code", "-g -static -no-pie"};
+    static const char *const flags[] = {"-g", "-g -no-pie", "-g -fuse-ld=lld", "-g -Wl,-z,noseparate-code",
+                                        "-g -static -no-pie"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (!compile("gcc", flags[i], "layout")) {
             print_message("skipped, cannot be compiled here: %s\n", flags[i]);
@@ -355,7 +367,8 @@ static void layouts(void **state) {
             fail_msg("%s: found %s", flags[i], name_at(&s, location, 0));
         const profconv_mapping *mapping = profconv_profile_mapping(s.profile, 1);
         assert_int_equal(mapping->flags & 15, PROFCONV_MAPPING_HAS_FUNCTIONS | PROFCONV_MAPPING_HAS_FILENAMES |
-                                                  PROFCONV_MAPPING_HAS_LINE_NUMBERS | PROFCONV_MAPPING_HAS_INLINE_FRAMES);
+                                                  PROFCONV_MAPPING_HAS_LINE_NUMBERS |
+                                                  PROFCONV_MAPPING_HAS_INLINE_FRAMES);
         const profconv_line *line = profconv_profile_line(s.profile, location, 0);
         assert_int_equal(profconv_profile_function(s.profile, line->function)->start_line, WORK_DECLARED);
         end_session(&s);
@@ -391,9 +404,10 @@ static void only_the_debug_file_is_there(void **state) {
     uint64_t size = 0, start = symbol_address("gone", "work", &size);
     profconv_id location = 0;
     session s = record("gone", "/nowhere/gone", id, start, &location);
-    assert_int_equal(shell("mkdir -p only/.build-id/%.2s && objcopy --only-keep-debug gone only/.build-id/%.2s/%s.debug", id, id,
-                           id + 2),
-                     0);
+    assert_int_equal(
+        shell("mkdir -p only/.build-id/%.2s && objcopy --only-keep-debug gone only/.build-id/%.2s/%s.debug", id, id,
+              id + 2),
+        0);
     set(&s, "debug-dir", in_dir("only"));
     run_pass(&s);
     assert_string_equal(name_at(&s, location, 0), "work");
@@ -471,10 +485,11 @@ static void files_by_build_id_and_symfs(void **state) {
     build_id_of("moved", id, sizeof id);
     uint64_t size = 0, start = symbol_address("moved", "work", &size);
     /* perf's cache in its present and its old layout; a root directory of another machine. */
-    assert_int_equal(shell("mkdir -p new/.build-id/%.2s/%s old/.build-id/%.2s root/opt && cp moved new/.build-id/%.2s/%s/elf && "
-                           "cp moved old/.build-id/%.2s/%s && cp moved root/opt/prog",
-                           id, id + 2, id, id, id + 2, id, id + 2),
-                     0);
+    assert_int_equal(
+        shell("mkdir -p new/.build-id/%.2s/%s old/.build-id/%.2s root/opt && cp moved new/.build-id/%.2s/%s/elf && "
+              "cp moved old/.build-id/%.2s/%s && cp moved root/opt/prog",
+              id, id + 2, id, id, id + 2, id, id + 2),
+        0);
     static const char *const settings[][2] = {{"buildid-dir", "new"}, {"buildid-dir", "old"}, {"symfs", "root"}};
     for (size_t i = 0; i < 3; i++) {
         profconv_id location = 0;
@@ -489,7 +504,8 @@ static void files_by_build_id_and_symfs(void **state) {
 
 static void kernel_modules(void **state) {
     (void)state;
-    if (!have("gcc") || shell("gcc -O2 -g -fno-pic -mcmodel=kernel -c prog.c -o mod.ko && gcc -O2 -g -c prog.c -o probe.o") != 0)
+    if (!have("gcc") ||
+        shell("gcc -O2 -g -fno-pic -mcmodel=kernel -c prog.c -o mod.ko && gcc -O2 -g -c prog.c -o probe.o") != 0)
         skip();
     uint64_t size = 0, start = symbol_address("mod.ko", "work", &size); /* in a relocatable file: offset in .text */
     session s = new_session();
@@ -502,7 +518,8 @@ static void kernel_modules(void **state) {
     assert_string_equal(name_at(&s, first, 0), "work");
     int inlined = 0;
     for (uint64_t i = 0; i < size && i < 64; i++)
-        inlined += strcmp(name_at(&s, locations[i], 0), "square") == 0 && strcmp(name_at(&s, locations[i], 1), "work") == 0 &&
+        inlined += strcmp(name_at(&s, locations[i], 0), "square") == 0 &&
+                   strcmp(name_at(&s, locations[i], 1), "work") == 0 &&
                    profconv_profile_line(s.profile, locations[i], 0)->line == SQUARE_BODY;
     assert_true(inlined > 0);
     end_session(&s);
@@ -523,10 +540,12 @@ static void kernels(void **state) {
     const uint64_t linked = strtoull(line, NULL, 16), slide = UINT64_C(0x12000000);
     assert_true(linked >> 32 == 0xffffffff);
     uint64_t size = 0, start = symbol_address("vmlinux", "work", &size);
-    static const char *const ids[] = {"0011223344556677", "0011223344556677000000000000000000000000", "7766554433221100", ""};
+    static const char *const ids[] = {"0011223344556677", "0011223344556677000000000000000000000000",
+                                      "7766554433221100", ""};
     for (size_t i = 0; i < 4; i++) {
         session s = new_session();
-        profconv_mapping row = {.start = linked + slide, .limit = linked + slide + 0x100000, .kind = PROFCONV_MAPPING_KERNEL};
+        profconv_mapping row = {
+            .start = linked + slide, .limit = linked + slide + 0x100000, .kind = PROFCONV_MAPPING_KERNEL};
         row.file = profconv_builder_cstring(s.builder, "[kernel.kallsyms]");
         row.build_id = profconv_builder_cstring(s.builder, ids[i]);
         row.reference = profconv_builder_cstring(s.builder, "_text");
