@@ -180,6 +180,11 @@ static int default_labels(const cli_parts *parts, profconv_options *settings) {
     int tid = writer_flag(writer, settings, "tid");
     if (!pid && !tid)
         return CLI_OK;
+    if (!pid && declares(writer->writer_settings, "pid", 3)) { /* comm-PID/TID shows both */
+        int status = put(settings, writer->name, "pid", "yes");
+        if (status != CLI_OK)
+            return status;
+    }
     snprintf(labels, sizeof labels, "%.60s%spid%s", writer->labels ? writer->labels : "thread",
              writer->labels && !writer->labels[0] ? "" : ",", tid ? ",tid" : "");
     for (size_t i = 0; i < parts->reader_count; i++) {

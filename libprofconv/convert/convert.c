@@ -293,7 +293,7 @@ static int write_one(const pfc_job *job, const pfc_format *writer, const profcon
         return callback_failed(status, &said, writer->name, "writer", error);
     if (profconv_output_offset(output) == start)
         return pfc_empty_error(profile, writer->name, error);
-    pfc_report_losses(profile, &writer->writer, report);
+    pfc_report_losses(profile, &writer->writer, job->settings, report);
     return profconv_output_close(output, error);
 }
 

@@ -81,8 +81,9 @@ int pfc_settings_passes(profconv_options *settings, const profconv_writer *write
 /* ---- loss.c ---- */
 
 /* Adds a LOST note for each facet that the profile has and the writer does not keep. Labels that the writer names as its
- * own are not lost. */
-void pfc_report_losses(const profconv_profile *profile, const profconv_writer *writer, profconv_report *report);
+ * own, or that a yes/no setting of the same name makes it hold, are not lost. */
+void pfc_report_losses(const profconv_profile *profile, const profconv_writer *writer, const profconv_options *settings,
+                       profconv_report *report);
 /* Nonzero when a profile has nothing at all to write. */
 int pfc_profile_is_empty(const profconv_profile *profile);
 /* PROFCONV_E_EMPTY with the heaviest cause that the profile's report knows. */

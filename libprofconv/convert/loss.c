@@ -31,19 +31,24 @@ static uint64_t samples_with_labels(const profconv_profile *profile) {
     return count;
 }
 
-/* Nonzero when `key` is one of a comma-separated list. */
-static int is_listed(const char *list, profconv_string key) {
-    for (const char *item = list; *item;) {
+/* Nonzero when the writer holds labels with this key in its own way: by default, or because its setting of that name is on. */
+static int is_held(const profconv_writer *writer, const profconv_options *settings, profconv_string key) {
+    for (const char *item = writer->labels; item && *item;) {
         size_t n = strcspn(item, ",");
         if (n == key.size && memcmp(item, key.data, n) == 0)
             return 1;
         item += n + (item[n] == ',');
     }
+    for (const profconv_setting *setting = writer->settings; setting && setting->name; setting++) {
+        if (setting->type == PROFCONV_SETTING_BOOL && strcmp(setting->name, key.data) == 0)
+            return profconv_options_bool(settings, writer->name, writer->settings, setting->name);
+    }
     return 0;
 }
 
-/* Distinct label keys that are not among `held`, up to 64, and their names as far as `out` holds them. */
-static size_t label_keys(const profconv_profile *profile, const char *held, char *out, size_t size) {
+/* Distinct label keys that the writer does not hold, up to 64, and their names as far as `out` holds them. */
+static size_t label_keys(const profconv_profile *profile, const profconv_writer *writer,
+                         const profconv_options *settings, char *out, size_t size) {
     profconv_id keys[64];
     size_t count = 0;
     size_t at = 0;
@@ -54,7 +59,7 @@ static size_t label_keys(const profconv_profile *profile, const char *held, char
         size_t k = 0;
         while (k < count && keys[k] != key)
             k++;
-        if (k < count || is_listed(held, profconv_profile_string(profile, key)))
+        if (k < count || is_held(writer, settings, profconv_profile_string(profile, key)))
             continue;
         keys[count++] = key;
         int n = snprintf(out + at, size - at, "%s%.40s", at ? ", " : "", profconv_profile_string(profile, key).data);
@@ -67,7 +72,8 @@ static size_t label_keys(const profconv_profile *profile, const char *held, char
 }
 
 /* How much of a facet there is, and in words. */
-static uint64_t extent(const profconv_profile *profile, uint32_t facet, const char *labels, char *words, size_t size) {
+static uint64_t extent(const profconv_profile *profile, uint32_t facet, const profconv_writer *writer,
+                       const profconv_options *settings, char *words, size_t size) {
     uint64_t count = 0;
     char keys[200];
     switch (facet) {
@@ -89,7 +95,7 @@ static uint64_t extent(const profconv_profile *profile, uint32_t facet, const ch
         snprintf(words, size, "%" PRIu64 " distinct samples", count);
         break;
     case PROFCONV_FACET_LABELS: {
-        size_t n = label_keys(profile, labels, keys, sizeof keys);
+        size_t n = label_keys(profile, writer, settings, keys, sizeof keys);
         count = n > 0 ? samples_with_labels(profile) : 0;
         snprintf(words, size, "%zu%s keys: %s", n, n == 64 ? " or more" : "", keys);
         break;
@@ -108,7 +114,8 @@ static uint64_t extent(const profconv_profile *profile, uint32_t facet, const ch
     return count;
 }
 
-void pfc_report_losses(const profconv_profile *profile, const profconv_writer *writer, profconv_report *report) {
+void pfc_report_losses(const profconv_profile *profile, const profconv_writer *writer, const profconv_options *settings,
+                       profconv_report *report) {
     uint32_t lost = profconv_profile_facets(profile) & ~writer->keeps;
     for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1) {
         char cause[48];
@@ -116,7 +123,7 @@ void pfc_report_losses(const profconv_profile *profile, const profconv_writer *w
         if (!(lost & bit))
             continue;
         /* A writer that keeps no labels as such may hold some in its own way, as a thread's name in a frame. */
-        uint64_t count = extent(profile, bit, writer->labels ? writer->labels : "", words, sizeof words);
+        uint64_t count = extent(profile, bit, writer, settings, words, sizeof words);
         if (bit == PROFCONV_FACET_LABELS && count == 0)
             continue;
         snprintf(cause, sizeof cause, "facet-%s", profconv_facet_name(bit));

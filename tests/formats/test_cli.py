@@ -293,6 +293,12 @@ class Recording(Case):
         self.assertRegex(roots.pop(), r"^wordcount-\d+$")
         self.assertFalse([s for s in self.table(self.convert("--no-comm")) if s.startswith("wordcount;")])
 
+    def test_labels_in_first_frames_are_not_lost(self):
+        base = ["convert", "--no-inline", "-t", "collapsed", RECORDING]
+        for args in ([], ["--show-pid"], ["--show-tid"]):
+            self.assertIn("not kept: addresses (-v for details)", self.ok(*base, *args).err)
+        self.assertIn("not kept: addresses, labels (", self.ok(*base, "--labels", "thread,tid").err)
+
     def test_source_lines(self):
         self.assertRegex(self.convert("--srcline"), r"find_word:wordcount\.c:\d+")
 
