@@ -31,7 +31,8 @@ static uint64_t samples_with_labels(const profconv_profile *profile) {
     return count;
 }
 
-/* Nonzero when the writer holds labels with this key in its own way: by default, or because its setting of that name is on. */
+/* Nonzero when the writer holds labels with this key in its own way: by default, or because its setting of that name is
+ * on. */
 static int is_held(const profconv_writer *writer, const profconv_options *settings, profconv_string key) {
     for (const char *item = writer->labels; item && *item;) {
         size_t n = strcspn(item, ",");
