@@ -197,7 +197,7 @@ static void add_run(attribution *a, size_t depth, uint64_t begin, uint64_t limit
     }
 }
 
-static int add_code(attribution *a, uint32_t id, uint64_t *runs) {
+static int add_code(attribution *a, uint32_t id) {
     const pfc_function *function = &a->functions.rows.data[id];
     int status = a->rules->select.use_ranges ? range_pieces(a, id) : address_pieces(a, id);
     size_t piece_at = 0;
@@ -207,10 +207,8 @@ static int add_code(attribution *a, uint32_t id, uint64_t *runs) {
         status = pfc_binary_frames_run(a->binary, at, function->limit, a->frames, MAX_FRAMES, &depth, &until);
         if (status)
             break;
-        if (depth && pfc_binary_frames_from_debug_info(a->binary)) {
+        if (depth && pfc_binary_frames_from_debug_info(a->binary))
             add_run(a, depth, at, until, &piece_at);
-            ++*runs;
-        }
         at = until;
     }
     return status;
@@ -252,12 +250,11 @@ static void flush(attribution *a, const pfc_function *function) {
 
 static int accumulate_function(attribution *a, uint32_t id, pfc_accumulate_result *result) {
     const pfc_function *function = &a->functions.rows.data[id];
-    uint64_t runs = 0;
     pfc_tree_reset(&a->tree);
     int status = a->tree.failed;
     result->functions++;
     if (status == 0)
-        status = add_code(a, id, &runs);
+        status = add_code(a, id);
     /* A part that never ran, beside one that did, only has positions with count 0. */
     if (status == 0 && (function->has_ranges || !a->rules->select.use_ranges))
         status = add_calls(a, id);
@@ -265,7 +262,7 @@ static int accumulate_function(attribution *a, uint32_t id, pfc_accumulate_resul
         status = a->tree.failed;
     if (status)
         return status;
-    if (a->tree.bodies.count > 1 || a->tree.nodes.count > PFC_TREE_ROOT + 1 || runs)
+    if (a->tree.bodies.count > 1)
         result->emitted++;
     else
         result->without_lines++;

@@ -13,6 +13,7 @@
 #include "libprofconv/pgo/lines.h"
 #include "libprofconv/pgo/prune.h"
 #include "libprofconv/pgo/select.h"
+#include "libprofconv/symbolize/architecture.h"
 #include "libprofconv/symbolize/settings.h"
 
 #define SCOPE "attribute"
@@ -192,17 +193,34 @@ static int explain_nothing(job *j, pfc_binary *binary, const pfc_accumulate_resu
         return fail(j, PROFCONV_E_EMPTY, "%s has no debug information, and none was found for it; build with -g", path);
     if (result->functions == 0 && result->best == 0)
         return fail(j, PROFCONV_E_EMPTY, "no count lies in a function of %s: it has no symbols there", path);
-    if (result->functions == 0 || pruned)
+    if (result->functions == 0 || (pruned && result->emitted))
         return fail(j, PROFCONV_E_EMPTY, "every function of %s is at or below the threshold of %llu counts (the largest has %llu)",
                     path, (unsigned long long)result->threshold, (unsigned long long)result->best);
     return fail(j, PROFCONV_E_EMPTY, "the %llu hot functions of %s have no line information", (unsigned long long)result->functions,
                 path);
 }
 
+/* Addresses of one processor's code mean nothing in another's, though they may well fit. */
+static int check_architecture(job *j, const pfc_binary *binary) {
+    const pfc_model *model = pfc_builder_model(j->builder);
+    const char *of_binary = pfc_binary_architecture(binary);
+    for (size_t i = 0; of_binary && i < model->attributes.count; i++) {
+        const char *recorded = pfc_model_string(model, model->attributes.data[i].value).data;
+        const char *family = pfc_architecture_of(recorded);
+        if (strcmp(pfc_model_string(model, model->attributes.data[i].key).data, "arch") == 0 && family && strcmp(family, of_binary) != 0)
+            return fail(j, PROFCONV_E_NOT_FOUND, "%s is code for %s, but the profile was recorded on %s", pfc_binary_path(binary),
+                        of_binary, recorded);
+    }
+    return 0;
+}
+
 static int attribute_binary(job *j, pfc_binary *binary) {
     const pfc_model *model = pfc_builder_model(j->builder);
     pfc_code_maps maps;
-    int status = pfc_code_maps_collect(j->mem, model, j->of_binary, &maps);
+    int status = check_architecture(j, binary);
+    if (status)
+        return status;
+    status = pfc_code_maps_collect(j->mem, model, j->of_binary, &maps);
     if (status)
         return pfc_mem_error(j->mem, j->error);
     status = place_maps(j, binary, &maps);
@@ -228,7 +246,7 @@ static int attribute_binary(job *j, pfc_binary *binary) {
         else if (status)
             status = profconv_builder_status(j->builder, j->error) ? profconv_builder_status(j->builder, j->error)
                                                                    : pfc_mem_error(j->mem, j->error);
-        else if (model->sources.count <= first)
+        else if (model->sources.count <= first || result.emitted == 0)
             status = explain_nothing(j, binary, &result, pruned);
         else if (result.without_lines)
             profconv_report_add(profconv_builder_report(j->builder), PROFCONV_NOTE_INFO, "functions-without-lines",

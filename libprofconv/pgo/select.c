@@ -41,6 +41,11 @@ static int is_code(const profconv_mapping *mapping) {
            mapping->kind != PROFCONV_MAPPING_VDSO && mapping->kind != PROFCONV_MAPPING_GUEST;
 }
 
+/* The kernel's mapping has a name of its own. */
+static int is_kernel(const profconv_mapping *mapping, const char *path) {
+    return mapping->kind == PROFCONV_MAPPING_KERNEL && strncmp(base_name(path), "vmlinux", 7) == 0;
+}
+
 size_t pfc_select_mappings(const pfc_model *model, const pfc_binary *binary, uint8_t *of_binary) {
     size_t found = 0;
     memset(of_binary, 0, model->mappings.count);
@@ -61,7 +66,7 @@ size_t pfc_select_mappings(const pfc_model *model, const pfc_binary *binary, uin
         const char *file = pfc_model_string(model, mapping->file).data;
         if (!is_code(mapping) || (mapping->build_id && binary_has_id))
             continue;
-        if (same_name(file, path) || (!*file && !mapping->build_id)) {
+        if (same_name(file, path) || is_kernel(mapping, path) || (!*file && !mapping->build_id)) {
             of_binary[i] = 1;
             found++;
         }
