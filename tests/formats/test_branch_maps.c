@@ -180,7 +180,7 @@ static void test_left_out(void **state) {
     free(out.data);
     static const char *const unknown[] = {"autofdo-text.binary=/bin/other", NULL};
     assert_int_equal(write_as(profile, "autofdo-text", unknown, NULL, &out, &error), PROFCONV_E_NOT_FOUND);
-    assert_non_null(strstr(error.message, "/bin/app aabbccddeeff (107)"));
+    assert_non_null(strstr(error.message, "/bin/app aabbccddeeff (110)"));
     assert_non_null(strstr(error.message, "/lib/libx.so 112233445566 (50)"));
     profconv_profile_free(profile);
 }

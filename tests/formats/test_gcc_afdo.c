@@ -87,8 +87,8 @@ static void test_bytes(void **state) {
         size_t working_set = out.size - 8 - 128 * 12;
         assert_int_equal(word(out.data + working_set), 0xaf000000);
         assert_int_equal(word(out.data + working_set + 4), 384);
-        /* Names: 7 strings of 0, 17, 3, 13, 3, 3, 4 bytes: 7 + 1 + (1 + 5 + 1 + 4 + 1 + 1 + 2) words. */
-        assert_int_equal(word(out.data + 16), 23);
+        /* Names: 7 strings of 0, 15, 3, 13, 3, 3, 4 bytes: 7 + 1 + (1 + 4 + 1 + 4 + 1 + 1 + 2) words. */
+        assert_int_equal(word(out.data + 16), 22);
         assert_int_equal(word(in.data + 16), 0);
         memset(out.data + 16, 0, 4);
         /* In the example main is written before foo; by name foo comes first, so compare the rest as sets of functions. */

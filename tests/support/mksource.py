@@ -295,7 +295,7 @@ def files():
     for name, text in {"count": "x\n0\n0\n", "cut": "2\n10-20:1\n", "backward": "1\n20-10:1\n0\n0\n", "arrow": "0\n0\n1\n10-20:1\n",
                        "number": "1\n10-20:x\n0\n0\n"}.items():
         yield "autofdo-text/bad_%s.txt" % name, text
-    yield "profgen-raw/plain.raw", "2\n50-55:2000\n5a-66:2000\n2\n66->180:2000\nffffffffffc00001->50:7\n"
+    yield "profgen-raw/plain.raw", "2\n50-55:2000\n5a-66:2000\n2\nffffffffffc00001->50:7\n66->180:2000\n"
     yield "profgen-raw/context.raw", "[main:2 @ foo]\n  1\n  20-2f:7\n  1\n  2f->10:6\n[main]\n  1\n  10-1b:9\n  0\n"
     yield "profgen-raw/empty_context.raw", "[]\n  0\n  1\n  ffffffffffc00001->10:6\n"
     for name, text in {"range": "1\n20-10:1\n0\n", "cut": "1\n10-20:1\n2\n20->10:1\n", "context": "[main\n0\n0\n"}.items():
