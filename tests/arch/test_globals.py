@@ -56,9 +56,9 @@ def symbols(path):
             yield fields[0], fields[2], fields[6]
 
 
-def check(path, name):
+def check(found, name):
     problems = []
-    for symbol, kind, section in symbols(path):
+    for symbol, kind, section in found:
         if kind == "U":
             function = plain(symbol)
             if function in FORBIDDEN:
@@ -89,8 +89,9 @@ def main():
     counted = 0
     for path in sorted(objects):
         name = os.path.relpath(path, OBJECTS)
-        problems += check(path, name)
-        counted += sum(1 for _ in symbols(path))
+        found = list(symbols(path))
+        problems += check(found, name)
+        counted += len(found)
     for text in problems:
         print(text)
     print(f"{len(objects)} objects, {counted} symbols, {len(problems)} problems")

@@ -26,7 +26,7 @@ typedef struct test_run {
     test_heap *heap; /* NULL: malloc */
     test_source source;
     size_t piece;            /* most bytes one read gives; 0: all */
-    uint64_t read_fails_at;  /* this read fails with EIO, 1 being the first */
+    uint64_t read_fails_at;  /* this read, 1 being the first, and all after it fail with EIO */
     uint64_t write_fails_at; /* this write fails with ENOSPC */
     uint64_t max_memory;
     const char *output_path; /* writes there instead of into `bytes` */
