@@ -28,6 +28,12 @@ static void take_piece(const char *piece, size_t size, void *user) {
     pfc_buf_add(s->text, piece, size);
 }
 
+int pfc_demangle_style(const char *setting) {
+    if (!setting || strcmp(setting, "full") == 0)
+        return PFC_DEMANGLE_FULL;
+    return strcmp(setting, "simple") == 0 ? PFC_DEMANGLE_SIMPLE : PFC_DEMANGLE_NONE;
+}
+
 int pfc_demangle(const char *name, int style, pfc_buf *text) {
     pfc_buf_clear(text);
     /* _Z and __Z (Mach-O): C++ and Rust's legacy scheme; _R: Rust v0; _GLOBAL_: constructors of a file. */

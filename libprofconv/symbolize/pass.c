@@ -245,10 +245,7 @@ static int set_mapping_flags(pfc_run *run) {
 
 static int read_settings(pfc_run *run) {
     const profconv_options *o = run->options;
-    const char *demangle = profconv_options_string(o, "symbolize", settings, "demangle");
-    int style = strcmp(demangle, "none") == 0     ? PFC_DEMANGLE_NONE
-                : strcmp(demangle, "simple") == 0 ? PFC_DEMANGLE_SIMPLE
-                                                  : PFC_DEMANGLE_FULL;
+    int style = pfc_demangle_style(profconv_options_string(o, "symbolize", settings, "demangle"));
     pfc_names_init(&run->names, run->builder, run->mem, style);
     run->force = profconv_options_bool(o, "symbolize", settings, "force");
     run->frame_flags = (profconv_options_bool(o, "symbolize", settings, "inline") ? 0 : PFC_FRAMES_NO_INLINE) |

@@ -12,9 +12,8 @@
 #include "libprofconv/base/text.h"
 #include "libprofconv/model/pass.h"
 #include "libprofconv/symbolize/binary.h"
+#include "libprofconv/symbolize/demangle.h"
 #include "libprofconv/symbolize/settings.h"
-
-enum { PFC_DEMANGLE_FULL, PFC_DEMANGLE_SIMPLE, PFC_DEMANGLE_NONE };
 
 /* Display names of linkage names, both as string ids of the builder. */
 typedef struct pfc_names {
@@ -36,8 +35,6 @@ void pfc_names_free(pfc_names *names);
 profconv_id pfc_names_function(pfc_names *names, const pfc_frame *frame);
 /* The function row of a bare name, as it is (perf maps, kallsyms). */
 profconv_id pfc_names_plain(pfc_names *names, const char *name, size_t size);
-/* Demangles into `text` (cleared first): nonzero when the name was mangled. For C++, and Rust's two schemes. */
-int pfc_demangle(const char *name, int style, pfc_buf *text);
 
 /* Names found for sorted addresses. */
 typedef struct pfc_answers {
