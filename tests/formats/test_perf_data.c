@@ -230,6 +230,41 @@ static void test_facts(void **state) {
     reading_free(&r);
 }
 
+/* ---- inputs that fail on the way ---- */
+
+typedef struct breaking {
+    dribble d;
+    size_t breaks_at;
+} breaking;
+
+static int breaking_read(void *user, void *buffer, size_t size, size_t *got) {
+    breaking *b = (breaking *)user;
+    *got = 0;
+    return b->d.at >= b->breaks_at ? 5 /* EIO */ : dribble_read(&b->d, buffer, size, got);
+}
+
+/* A read error is an error wherever it comes, never a recording that merely looks cut. */
+static void test_read_errors(void **state) {
+    (void)state;
+    size_t size = 0;
+    uint8_t *data = load_file(SEEDS "basic.pipe", &size);
+    for (size_t at = 64; at < size; at += 16) { /* opening looks at the first bytes */
+        breaking b = {{data, size, 0, 16}, at};
+        profconv_input_callbacks callbacks;
+        memset(&callbacks, 0, sizeof callbacks);
+        callbacks.struct_size = sizeof callbacks;
+        callbacks.read = breaking_read;
+        callbacks.user = &b;
+        profconv_input *input = NULL;
+        assert_int_equal(profconv_input_open_callbacks(&input, &callbacks, NULL, NULL, NULL), PROFCONV_OK);
+        reading r = read_input(input, NULL, 0);
+        if (r.status != PROFCONV_E_CALLBACK)
+            fail_msg("broken at %zu: status %d, %s", at, r.status, r.error.message);
+        reading_free(&r);
+    }
+    free(data);
+}
+
 /* ---- state ---- */
 
 static void test_processes(void **state) {
@@ -536,6 +571,7 @@ int main(void) {
         cmocka_unit_test(test_processes),  cmocka_unit_test(test_special_maps), cmocka_unit_test(test_order),
         cmocka_unit_test(test_chains),     cmocka_unit_test(test_groups),       cmocka_unit_test(test_events),
         cmocka_unit_test(test_losses),     cmocka_unit_test(test_settings),     cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_branches),   cmocka_unit_test(test_directory),    cmocka_unit_test(test_probe),     cmocka_unit_test(test_late_names)};
+        cmocka_unit_test(test_branches),   cmocka_unit_test(test_directory),    cmocka_unit_test(test_probe),     cmocka_unit_test(test_late_names),
+        cmocka_unit_test(test_read_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

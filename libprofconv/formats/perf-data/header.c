@@ -254,11 +254,10 @@ static int keep_prefix(pd_reader *r) {
 static int read_file_header(pd_reader *r) {
     pd_header *h = &r->header;
     const uint8_t *head = NULL;
-    size_t got = 0;
-    int rc = profconv_input_window(r->input, HEADER_V2, &head, &got, r->error);
+    size_t got = 0, need = h->size >= HEADER_V2 ? HEADER_V2 : HEADER_OLD;
+    int rc = profconv_input_window(r->input, need, &head, &got, r->error);
     if (rc)
         return rc;
-    size_t need = h->size >= HEADER_V2 ? HEADER_V2 : HEADER_OLD;
     if (h->size < HEADER_OLD || h->size > 65536)
         return profconv_error_set(r->error, PROFCONV_E_FORMAT, 8, 0,
                                   "offset 0x8: header of %llu bytes, 16 (pipe), 72 or 104 (file) expected",
@@ -308,6 +307,17 @@ int pd_header_read(pd_reader *r) {
     return read_file_header(r);
 }
 
+int pd_damage(pd_reader *r, const profconv_error *error, uint64_t offset) {
+    if (error->status != PROFCONV_E_FORMAT || r->counts.records == 0) {
+        if (r->error)
+            *r->error = *error;
+        return error->status;
+    }
+    profconv_report_add(r->report, PROFCONV_NOTE_WARNING, "damaged-input", 1, 0, offset, 0, "%s; what came before it is used",
+                        error->message);
+    return 0;
+}
+
 int pd_header_features(pd_reader *r) {
     uint64_t any = 0;
     for (int i = 0; i < 4; i++)
@@ -316,14 +326,17 @@ int pd_header_features(pd_reader *r) {
         return 0;
     /* The window stands somewhere in the data when its records were damaged: go on to its end. */
     uint64_t base = r->header.data.offset + r->header.data.size, at = profconv_input_offset(r->input), skipped = 0;
-    int rc = at < base ? profconv_input_skip(r->input, base - at, &skipped, r->error) : 0;
+    profconv_error error;
+    int rc = at < base ? profconv_input_skip(r->input, base - at, &skipped, &error) : 0;
     if (rc)
-        return rc;
+        return pd_damage(r, &error, at);
     PFC_VEC(uint8_t) suffix = {0};
     while (suffix.count < MAX_SUFFIX) {
         const uint8_t *data = NULL;
         size_t got = 0;
-        rc = profconv_input_window(r->input, 0, &data, &got, r->error);
+        rc = profconv_input_window(r->input, 0, &data, &got, &error);
+        if (rc)
+            rc = pd_damage(r, &error, base + suffix.count);
         if (rc || got == 0)
             break;
         if (PFC_VEC_RESERVE(&r->mem, &suffix, suffix.count + got)) {

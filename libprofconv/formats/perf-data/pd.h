@@ -230,6 +230,10 @@ int pd_header_read(pd_reader *r);
 /* After the data: the feature sections of inputs that cannot seek. */
 int pd_header_features(pd_reader *r);
 
+/* An input that failed with `error` after records were read: damage of the compression around it is a warning (0), all else
+ * stays an error. */
+int pd_damage(pd_reader *r, const profconv_error *error, uint64_t offset);
+
 /* ---- stream.c: records out of bytes ---- */
 
 typedef struct pd_stream {

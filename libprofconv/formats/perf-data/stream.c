@@ -300,6 +300,15 @@ static int take_window(pd_reader *r, pd_stream *s, const uint8_t *data, size_t g
     return rc;
 }
 
+/* A window shorter than wanted, whose last record is not whole: the end of the input, or a failure that shows only now. */
+static int short_window(pd_reader *r, pd_stream *s, size_t got) {
+    const uint8_t *data = NULL;
+    uint64_t offset = profconv_input_offset(s->input) + got;
+    profconv_error error;
+    profconv_input_consume(s->input, got);
+    return profconv_input_window(s->input, 1, &data, &got, &error) ? pd_damage(r, &error, offset) : 0;
+}
+
 int pd_stream_read(pd_reader *r, pd_stream *s, uint64_t budget) {
     uint64_t read = 0;
     r->stream = s;
@@ -310,9 +319,12 @@ int pd_stream_read(pd_reader *r, pd_stream *s, uint64_t budget) {
             s->done = 1;
             break;
         }
-        int rc = profconv_input_window(s->input, want, &data, &got, r->error);
-        if (rc)
-            return rc;
+        profconv_error error;
+        int rc = profconv_input_window(s->input, want, &data, &got, &error);
+        if (rc) {
+            s->done = 1;
+            return pd_damage(r, &error, profconv_input_offset(s->input));
+        }
         int last = got < want || got >= s->left;
         if (got > s->left)
             got = (size_t)s->left;
@@ -329,7 +341,10 @@ int pd_stream_read(pd_reader *r, pd_stream *s, uint64_t budget) {
         rc = take_window(r, s, data, got, last, &used, &payload, &payload_type);
         if (rc)
             return rc;
-        profconv_input_consume(s->input, used);
+        if (s->done && got < want && (rc = short_window(r, s, got)) != 0)
+            return rc;
+        if (!s->done || got >= want)
+            profconv_input_consume(s->input, used);
         read += used;
         if (s->left != UINT64_MAX)
             s->left -= used;
