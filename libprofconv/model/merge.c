@@ -196,6 +196,39 @@ static void merge_branches(pfc_merge *g) {
                                  scale(g, from->addresses.data[i].count));
 }
 
+/* Functions whose checksums differ come from different code, so their probes are not the same places: the one that is there
+ * stays, and the other is left out with all that is inlined into it. Row 0 stands for what is left out. */
+static void merge_source_rows(pfc_merge *g) {
+    const pfc_model *from = g->from;
+    uint64_t left_out = 0, weight = 0;
+    for (size_t i = 1; i < from->sources.count; i++) {
+        profconv_source s = from->sources.data[i];
+        if (s.parent != 0 && g->sources[s.parent] == 0)
+            continue;
+        uint64_t total = scale(g, s.total), head = scale(g, s.head);
+        s.total = s.head = 0;
+        s.parent = g->sources[s.parent];
+        s.context = g->contexts[s.context];
+        s.name = pfc_merge_string(g, s.name);
+        s.file = pfc_merge_string(g, s.file);
+        profconv_id id = profconv_builder_source(g->builder, &s);
+        if (pfc_stopped(g->builder))
+            return;
+        if (g->builder->model.sources.data[id].checksum != s.checksum) {
+            left_out++;
+            weight = pfc_add_sat(weight, total);
+            continue;
+        }
+        s.total = total;
+        s.head = head;
+        g->sources[i] = profconv_builder_source(g->builder, &s);
+    }
+    if (left_out)
+        profconv_report_add(profconv_builder_report(g->builder), PROFCONV_NOTE_DROPPED, "checksum-mismatch", left_out,
+                            weight > INT64_MAX ? INT64_MAX : (int64_t)weight, PROFCONV_NO_OFFSET, 0,
+                            "functions with another checksum than in the profile merged before");
+}
+
 static void merge_sources(pfc_merge *g) {
     profconv_builder *b = g->builder;
     const pfc_model *from = g->from;
@@ -205,24 +238,17 @@ static void merge_sources(pfc_merge *g) {
         c.name = pfc_merge_string(g, c.name);
         g->contexts[i] = profconv_builder_context(b, &c);
     }
-    for (size_t i = 1; i < from->sources.count; i++) {
-        profconv_source s = from->sources.data[i];
-        s.total = scale(g, s.total);
-        s.head = scale(g, s.head);
-        s.parent = g->sources[s.parent];
-        s.context = g->contexts[s.context];
-        s.name = pfc_merge_string(g, s.name);
-        s.file = pfc_merge_string(g, s.file);
-        g->sources[i] = profconv_builder_source(b, &s);
-    }
+    merge_source_rows(g);
     for (size_t i = 1; i < from->source_bodies.count; i++) {
         const profconv_source_body *r = &from->source_bodies.data[i];
-        g->bodies[i] =
-            profconv_builder_source_body(b, g->sources[r->source], r->line, r->discriminator, scale(g, r->count));
+        if (g->sources[r->source] != 0)
+            g->bodies[i] =
+                profconv_builder_source_body(b, g->sources[r->source], r->line, r->discriminator, scale(g, r->count));
     }
     for (size_t i = 1; i < from->source_targets.count; i++) {
         const profconv_source_target *r = &from->source_targets.data[i];
-        profconv_builder_source_target(b, g->bodies[r->body], pfc_merge_string(g, r->name), scale(g, r->count));
+        if (g->bodies[r->body] != 0)
+            profconv_builder_source_target(b, g->bodies[r->body], pfc_merge_string(g, r->name), scale(g, r->count));
     }
     for (size_t i = 0; i < from->symbols.count; i++)
         profconv_builder_symbol(b, pfc_merge_string(g, from->symbols.data[i]));
@@ -333,11 +359,28 @@ static void each_array(pfc_merge *g, int make) {
     }
 }
 
+/* Line offsets and probe ids, functions with contexts and without: sums of the two would be of nothing. */
+static int check_sources(const profconv_builder *builder, const pfc_model *from, profconv_error *error) {
+    if (builder->model.sources.count <= 1 || from->sources.count <= 1)
+        return PROFCONV_OK;
+    uint32_t differ = builder->model.info.source_flags ^ from->info.source_flags;
+    if (differ & PROFCONV_SOURCES_PROBES)
+        return profconv_error_set(error, PROFCONV_E_UNSUPPORTED, PROFCONV_NO_OFFSET, 0,
+                                  "a profile of pseudo probes cannot be merged with one of lines");
+    if (differ & PROFCONV_SOURCES_CONTEXT)
+        return profconv_error_set(error, PROFCONV_E_UNSUPPORTED, PROFCONV_NO_OFFSET, 0,
+                                  "a context-sensitive profile cannot be merged with one that is not");
+    return PROFCONV_OK;
+}
+
 int profconv_merge(profconv_builder *builder, const profconv_profile *profile, uint64_t weight, profconv_error *error) {
     static void (*const parts[])(pfc_merge *) = {pfc_merge_mappings, merge_functions, merge_locations, merge_stacks,
                                                  merge_labels,       merge_types,     merge_samples,   merge_branches,
                                                  merge_sources,      merge_info,      merge_texts,     merge_notes};
     pfc_merge g;
+    int status = check_sources(builder, &profile->model, error);
+    if (status != PROFCONV_OK)
+        return status;
     memset(&g, 0, sizeof g);
     g.builder = builder;
     g.from = &profile->model;
