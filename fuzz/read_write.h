@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What every fuzz target of a reader does: read the input as one format under tight limits; a refusal must say why. What was
- * read must keep its invariants, be written by each writer that can hold it, and where that writer's format can be read
- * again, come out of a second round as the same bytes. All memory is given back.
+ * What every fuzz target of a reader does: read the input as one format under tight limits; a refusal must say why.
+ * What was read must keep its invariants, be written by each writer that can hold it, and where that writer's format
+ * can be read again, come out of a second round as the same bytes. All memory is given back.
  */
 #ifndef FUZZ_READ_WRITE_H
 #define FUZZ_READ_WRITE_H

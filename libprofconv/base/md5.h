@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * MD5 (RFC 1321), for the hashes that stand for function names in sample profiles. Not for anything that needs security.
+ * MD5 (RFC 1321), for the hashes that stand for function names in sample profiles. Not for anything that needs
+ * security.
  */
 #ifndef PFC_BASE_MD5_H
 #define PFC_BASE_MD5_H

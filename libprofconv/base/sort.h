@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sorting without the C library's qsort, which may allocate behind the accounting and takes no context: stable merges that
- * cost one pass when the rows are in order already, as those of most files are.
+ * Sorting without the C library's qsort, which may allocate behind the accounting and takes no context: stable merges
+ * that cost one pass when the rows are in order already, as those of most files are.
  */
 #ifndef PFC_BASE_SORT_H
 #define PFC_BASE_SORT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * autofdo-text and profgen-raw: what is read, which binary is written, in which coordinates, what is left out and counted,
- * what is refused.
+ * autofdo-text and profgen-raw: what is read, which binary is written, in which coordinates, what is left out and
+ * counted, what is refused.
  */
 #include "tests/formats/source_help.h"
 
@@ -39,8 +39,7 @@ static void test_profgen_round(void **state) {
     free(out.data);
     /* File offset 0x50 lies at 0x400000 - 0x1000 + 0x50. */
     out = must_write(profile, "profgen-raw", absolute);
-    equal_text((char *)out.data,
-               "2\n3ff050-3ff055:2000\n3ff05a-3ff066:2000\n2\n1->3ff050:7\n3ff066->3ff180:2000\n");
+    equal_text((char *)out.data, "2\n3ff050-3ff055:2000\n3ff05a-3ff066:2000\n2\n1->3ff050:7\n3ff066->3ff180:2000\n");
     profconv_profile *back = must_read(out, "profgen-raw", absolute);
     bytes again = must_write(back, "profgen-raw", base);
     equal_text((char *)again.data, (char *)in.data);
@@ -106,7 +105,7 @@ static profconv_profile *two_binaries(void) {
     profconv_id app = add_mapping(b, "/bin/app", "aabbccddeeff", 0x401000, 0x1000);
     profconv_id piece = add_mapping(b, "/bin/app", "aabbccddeeff", 0x2000, 0x2000);
     profconv_id lib = add_mapping(b, "/lib/libx.so", "112233445566", 0x1000, 0x1000);
-    profconv_id a1 = profconv_builder_address_location(b, app, 0x401010, 0);  /* offset 0x1010 */
+    profconv_id a1 = profconv_builder_address_location(b, app, 0x401010, 0); /* offset 0x1010 */
     profconv_id a2 = profconv_builder_address_location(b, app, 0x401020, 0);
     profconv_id p1 = profconv_builder_address_location(b, piece, 0x2008, 0);
     profconv_id l1 = profconv_builder_address_location(b, lib, 0x1010, 0);
@@ -162,8 +161,11 @@ static void test_left_out(void **state) {
         const char *cause;
         uint64_t count;
         int64_t weight;
-    } rows[] = {{"range-outside-binary", 2, 53}, {"range-backward", 1, 2},      {"branch-outside-binary", 1, 6},
-                {"branch-from-outside", 1, 5},   {"address-outside-binary", 1, 9}};
+    } rows[] = {{"range-outside-binary", 2, 53},
+                {"range-backward", 1, 2},
+                {"branch-outside-binary", 1, 6},
+                {"branch-from-outside", 1, 5},
+                {"address-outside-binary", 1, 9}};
     profconv_profile *profile = two_binaries();
     profconv_report *report = NULL;
     profconv_error error;
@@ -229,9 +231,10 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_autofdo_round),   cmocka_unit_test(test_profgen_round), cmocka_unit_test(test_raw_to_maps),
-        cmocka_unit_test(test_contexts_add_up), cmocka_unit_test(test_choosing),      cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_leaves),          cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_autofdo_round), cmocka_unit_test(test_profgen_round),
+        cmocka_unit_test(test_raw_to_maps),   cmocka_unit_test(test_contexts_add_up),
+        cmocka_unit_test(test_choosing),      cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_leaves),        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

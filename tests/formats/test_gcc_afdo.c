@@ -76,8 +76,8 @@ static void test_version_3_extras(void **state) {
 /* Up to the working set, which the other encoder leaves empty, and the lengths, which it leaves 0. */
 static void test_bytes(void **state) {
     (void)state;
-    static const char *const names[][2] = {
-        {"gcc-afdo/v1.afdo", "gcc-afdo.version=1"}, {"gcc-afdo/v2.afdo", "gcc-afdo.version=2"}};
+    static const char *const names[][2] = {{"gcc-afdo/v1.afdo", "gcc-afdo.version=1"},
+                                           {"gcc-afdo/v2.afdo", "gcc-afdo.version=2"}};
     for (size_t i = 0; i < 2; i++) {
         const char *settings[] = {names[i][1], NULL};
         bytes in = seed(names[i][0]);
@@ -91,7 +91,8 @@ static void test_bytes(void **state) {
         assert_int_equal(word(out.data + 16), 22);
         assert_int_equal(word(in.data + 16), 0);
         memset(out.data + 16, 0, 4);
-        /* In the example main is written before foo; by name foo comes first, so compare the rest as sets of functions. */
+        /* In the example main is written before foo; by name foo comes first, so compare the rest as sets of functions.
+         */
         assert_memory_equal(out.data, in.data, 16 + 8);
         profconv_profile *back = must_read(out, NULL, NULL);
         bytes text = must_write(back, "llvm-text", NULL);
@@ -108,6 +109,7 @@ static void test_bytes(void **state) {
 static void test_layout(void **state) {
     (void)state;
     static const char text[] = "f:30:2\n 3.1: 10 h:4 g:6\n 1: 20\n";
+    /* clang-format off */
     static const uint32_t expected[] = {
         0x67636461, 1,          0,                                              /* adcg, version, stamp */
         0xaa000000, 1 + 4 * 2,  4, 1, 0, 1, 'f', 1, 'g', 1, 'h',                /* names; "" is the first */
@@ -115,6 +117,7 @@ static void test_layout(void **state) {
         1 << 16,    0,          20, 0,                                          /* line 1: no target, 20 */
         3 << 16 | 1, 2,         10, 0, 7, 2, 0, 6, 0, 7, 3, 0, 4, 0,            /* line 3.1: g before h */
         0xae000000, 0,          0,  0xaf000000, 384};
+    /* clang-format on */
     static const char *const settings[] = {"gcc-afdo.gcc=11", NULL};
     bytes in = {(uint8_t *)(uintptr_t)text, sizeof text - 1};
     profconv_profile *profile = must_read(in, "llvm-text", NULL);
@@ -127,8 +130,8 @@ static void test_layout(void **state) {
     free(out.data);
 }
 
-/* 129 shares of the sum: 128 lines of 10 and one of 10 make shares of 10, so bucket b is reached by b + 1 lines less the one
- * that only the next one exceeds: floor((b + 1) / 10) after the division. */
+/* 129 shares of the sum: 128 lines of 10 and one of 10 make shares of 10, so bucket b is reached by b + 1 lines less
+ * the one that only the next one exceeds: floor((b + 1) / 10) after the division. */
 static void test_working_set(void **state) {
     (void)state;
     char text[4096] = "f:1290:0\n";
@@ -233,10 +236,14 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_versions_read_alike), cmocka_unit_test(test_version_3_extras),
-        cmocka_unit_test(test_bytes),               cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_working_set),         cmocka_unit_test(test_constructors),
-        cmocka_unit_test(test_versions),            cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_versions_read_alike),
+        cmocka_unit_test(test_version_3_extras),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_working_set),
+        cmocka_unit_test(test_constructors),
+        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_notes),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

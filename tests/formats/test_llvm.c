@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * LLVM's sample profiles: the text's rules, the binary encodings against files from other encoders (tests/support/mksource.py),
- * orders, summaries, what is refused and where. Against llvm-profdata itself: tests/oracle/test_llvm_profdata.py.
+ * LLVM's sample profiles: the text's rules, the binary encodings against files from other encoders
+ * (tests/support/mksource.py), orders, summaries, what is refused and where. Against llvm-profdata itself:
+ * tests/oracle/test_llvm_profdata.py.
  */
 #include "tests/formats/source_help.h"
 
@@ -71,10 +72,14 @@ static void test_cutoffs(void **state) {
 static void test_all_encodings_read_alike(void **state) {
     (void)state;
     static const char *const names[][2] = {
-        {"llvm-text/plain.prof", "llvm-text"},          {"llvm-text/crlf.prof", "llvm-text"},
-        {"llvm-text/no_end.prof", "llvm-text"},         {"llvm-binary/plain.bin", "llvm-binary"},
-        {"llvm-extbinary/plain.ext", "llvm-extbinary"}, {"llvm-extbinary/compressed.ext", "llvm-extbinary"},
-        {"llvm-extbinary/split.ext", "llvm-extbinary"}, {"llvm-extbinary/unknown.ext", "llvm-extbinary"},
+        {"llvm-text/plain.prof", "llvm-text"},
+        {"llvm-text/crlf.prof", "llvm-text"},
+        {"llvm-text/no_end.prof", "llvm-text"},
+        {"llvm-binary/plain.bin", "llvm-binary"},
+        {"llvm-extbinary/plain.ext", "llvm-extbinary"},
+        {"llvm-extbinary/compressed.ext", "llvm-extbinary"},
+        {"llvm-extbinary/split.ext", "llvm-extbinary"},
+        {"llvm-extbinary/unknown.ext", "llvm-extbinary"},
         {"llvm-extbinary/symbols.ext", "llvm-extbinary"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -147,8 +152,7 @@ static void test_contexts(void **state) {
     profconv_profile *profile = must_read(in, NULL, NULL);
     bytes out = must_write(profile, "llvm-extbinary", NULL);
     profconv_profile *back = must_read(out, NULL, NULL);
-    assert_int_equal(profconv_profile_info(back)->source_flags,
-                     PROFCONV_SOURCES_CONTEXT | PROFCONV_SOURCES_PROBES);
+    assert_int_equal(profconv_profile_info(back)->source_flags, PROFCONV_SOURCES_CONTEXT | PROFCONV_SOURCES_PROBES);
     bytes again = must_write(back, "llvm-text", NULL);
     equal_text((char *)again.data, expected);
     bytes none;
@@ -172,8 +176,7 @@ static void test_nested_metadata(void **state) {
     bytes ext = must_write(profile, "llvm-extbinary", NULL);
     profconv_profile *back = must_read(ext, NULL, NULL);
     bytes text = must_write(back, "llvm-text", NULL);
-    assert_int_equal(profconv_profile_info(back)->source_flags,
-                     PROFCONV_SOURCES_PREINLINED | PROFCONV_SOURCES_PROBES);
+    assert_int_equal(profconv_profile_info(back)->source_flags, PROFCONV_SOURCES_PREINLINED | PROFCONV_SOURCES_PROBES);
     equal_text((char *)text.data, (char *)in.data);
     profconv_profile_free(back);
     profconv_profile_free(profile);
@@ -207,17 +210,18 @@ static void test_order(void **state) {
     bytes in = {(uint8_t *)(uintptr_t)text, sizeof text - 1};
     profconv_profile *profile = must_read(in, "llvm-text", NULL);
     bytes out = must_write(profile, "llvm-text", NULL);
-    equal_text((char *)out.data, "c:9:0\na:5:2\nb:5:1\n 0: 3\n 1: 5 m:9 a:2 z:2\n 1.2: 1\n 2: x:1\n  0: 1\n 2: y:1\n  0: 1\n");
+    equal_text((char *)out.data,
+               "c:9:0\na:5:2\nb:5:1\n 0: 3\n 1: 5 m:9 a:2 z:2\n 1.2: 1\n 2: x:1\n  0: 1\n 2: y:1\n  0: 1\n");
     profconv_profile_free(profile);
     free(out.data);
 }
 
-/* The head of the sample's raw form, byte by byte: magic, version, total, max, max head, counts, functions, the first of 16
- * cutoffs (1% of 1907 is 19: one count of 700), the name table. */
+/* The head of the sample's raw form, byte by byte: magic, version, total, max, max head, counts, functions, the first
+ * of 16 cutoffs (1% of 1907 is 19: one count of 700), the name table. */
 static void test_binary_bytes(void **state) {
     (void)state;
-    static const uint8_t head[] = {0xff, 0xe5, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67, 0xf3, 0x0e, 0xbc,
-                                   0x05, 0x90, 0x03, 0x06, 0x02, 0x10, 0x90, 0x4e, 0xbc, 0x05, 0x01};
+    static const uint8_t head[] = {0xff, 0xe5, 0xd0, 0xb1, 0xf4, 0xc9, 0x94, 0xa8, 0x53, 0x67, 0xf3, 0x0e,
+                                   0xbc, 0x05, 0x90, 0x03, 0x06, 0x02, 0x10, 0x90, 0x4e, 0xbc, 0x05, 0x01};
     bytes in = seed("llvm-text/plain.prof");
     profconv_profile *profile = must_read(in, NULL, NULL);
     bytes out = must_write(profile, "llvm-binary", NULL);

@@ -99,8 +99,8 @@ static char line_kind(const char *text, const char *end, uint64_t *number) {
     return pfc_map_pair(&lines, "", &row) ? ':' : 0;
 }
 
-/* Follows the three lists as far as they are shown. llvm-profgen's raw profile has no list of addresses in the middle; as
- * long as only ranges are seen, this format is the likelier one. */
+/* Follows the three lists as far as they are shown. llvm-profgen's raw profile has no list of addresses in the middle;
+ * as long as only ranges are seen, this format is the likelier one. */
 static int probe_afdo(void *user, const uint8_t *head, size_t size, int whole) {
     (void)user;
     const char *p = (const char *)head, *end = p + size;
@@ -175,8 +175,7 @@ static int write_afdo(void *user, const profconv_profile *profile, profconv_outp
         put_rows(&buf, &maps.ranges, "-");
         put_rows(&buf, &maps.addresses, "");
         put_rows(&buf, &maps.branches, "->");
-        status = buf.failed ? pfc_mem_error(&mem, error)
-                            : profconv_output_write(output, buf.data, buf.size, error);
+        status = buf.failed ? pfc_mem_error(&mem, error) : profconv_output_write(output, buf.data, buf.size, error);
     }
     pfc_buf_free(&buf);
     pfc_maps_free(&maps);

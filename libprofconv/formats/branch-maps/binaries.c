@@ -10,7 +10,7 @@
 #include "libprofconv/formats/branch-maps/maps.h"
 
 typedef struct pfc_binary {
-    profconv_id mapping; /* one of its rows */
+    profconv_id mapping;                  /* one of its rows */
     uint64_t ranges, branches, addresses; /* sums of counts */
 } pfc_binary;
 
@@ -18,9 +18,9 @@ typedef struct pfc_choice {
     pfc_mem *mem;
     const profconv_profile *profile;
     uint32_t mapping_rows;
-    uint32_t *group; /* by mapping id: index in `binaries` */
+    uint32_t *group;              /* by mapping id: index in `binaries` */
     PFC_VEC(pfc_binary) binaries; /* [0] is "no mapping" */
-    int leaves; /* addresses are the leaves of the samples */
+    int leaves;                   /* addresses are the leaves of the samples */
     uint32_t leaf_type;
     uint32_t chosen;
 } pfc_choice;
@@ -134,7 +134,8 @@ static profconv_string base_name(profconv_string path) {
     return path;
 }
 
-/* 3: the path or the build-id, 2: the beginning of the build-id (8 digits or more), 1: the base name, 0: another binary. */
+/* 3: the path or the build-id, 2: the beginning of the build-id (8 digits or more), 1: the base name, 0: another
+ * binary. */
 static int match(const pfc_choice *c, const pfc_binary *binary, const char *wanted) {
     const profconv_mapping *m = profconv_profile_mapping(c->profile, binary->mapping);
     profconv_string file = profconv_profile_string(c->profile, m->file);
@@ -180,7 +181,9 @@ static int no_such_binary(pfc_choice *c, const char *wanted, profconv_error *err
         char name[128];
         name_of(c, best, name, sizeof name);
         int n = snprintf(list + at, sizeof list - at, "%s%s (%llu)", at ? ", " : "", name,
-                         (unsigned long long)(b->ranges ? b->ranges : b->branches ? b->branches : b->addresses));
+                         (unsigned long long)(b->ranges     ? b->ranges
+                                              : b->branches ? b->branches
+                                                            : b->addresses));
         if (n < 0 || (size_t)n >= sizeof list - at) {
             list[at] = '\0';
             break;
@@ -218,8 +221,7 @@ static int choose(pfc_choice *c, const char *wanted, profconv_report *report, pr
         char name[128];
         name_of(c, c->chosen, name, sizeof name);
         profconv_report_add(report, PROFCONV_NOTE_WARNING, "binary-chosen", others, 0, PROFCONV_NO_OFFSET, 0,
-                            "several binaries have counts; writing the one with the most, %s (setting 'binary')",
-                            name);
+                            "several binaries have counts; writing the one with the most, %s (setting 'binary')", name);
     }
     return PROFCONV_OK;
 }

@@ -18,8 +18,7 @@ int pfc_map_next_line(pfc_map_lines *lines) {
         int terminated;
         lines->number++;
         lines->got = 0;
-        int status =
-            pfc_input_line(lines->input, MAX_LINE, &text, &size, &lines->got, &terminated, lines->error);
+        int status = pfc_input_line(lines->input, MAX_LINE, &text, &size, &lines->got, &terminated, lines->error);
         if (status != PROFCONV_OK || !lines->got) {
             lines->text = lines->end = "";
             return status;
@@ -46,8 +45,7 @@ int pfc_map_bad_line(const pfc_map_lines *lines, const char *expected) {
                                   "line %llu: the input ends, expected %s", (unsigned long long)lines->number,
                                   expected);
     return profconv_error_set(lines->error, PROFCONV_E_FORMAT, PROFCONV_NO_OFFSET, lines->number,
-                              "line %llu: found '%s', expected %s", (unsigned long long)lines->number, shown,
-                              expected);
+                              "line %llu: found '%s', expected %s", (unsigned long long)lines->number, shown, expected);
 }
 
 int pfc_map_count(const pfc_map_lines *lines, uint64_t *count) {

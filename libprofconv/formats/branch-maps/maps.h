@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The three maps of one binary, keyed by file offsets, that autofdo-text and profgen-raw print: which binary, which rows,
- * in which order, and what was left out.
+ * The three maps of one binary, keyed by file offsets, that autofdo-text and profgen-raw print: which binary, which
+ * rows, in which order, and what was left out.
  */
 #ifndef PFC_BRANCH_MAPS_MAPS_H
 #define PFC_BRANCH_MAPS_MAPS_H
@@ -27,8 +27,8 @@ typedef struct pfc_maps {
     pfc_map_rows entries; /* branches from outside the binary: `from` is 0 */
 } pfc_maps;
 
-/* Rows sorted and distinct. `binary`: path, base name or build-id, or NULL for the one with the most counts. What belongs
- * to no row goes to the report. Free in both cases. */
+/* Rows sorted and distinct. `binary`: path, base name or build-id, or NULL for the one with the most counts. What
+ * belongs to no row goes to the report. Free in both cases. */
 int pfc_maps_make(pfc_maps *maps, pfc_mem *mem, const profconv_profile *profile, const char *binary,
                   profconv_report *report, profconv_error *error);
 void pfc_maps_free(pfc_maps *maps);

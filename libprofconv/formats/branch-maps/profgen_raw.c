@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * profgen-raw: llvm-profgen's unsymbolized profile, ranges and branches of one binary, by context or not. Offsets count from
- * the page of the first executable segment, which differs from a file offset by the page of that segment in the file.
+ * profgen-raw: llvm-profgen's unsymbolized profile, ranges and branches of one binary, by context or not. Offsets count
+ * from the page of the first executable segment, which differs from a file offset by the page of that segment in the
+ * file.
  */
 #include <string.h>
 
@@ -13,9 +14,11 @@
 #define BASE_SETTINGS                                                                                                  \
     {"text-offset", PROFCONV_SETTING_STRING, "0", NULL,                                                                \
      "page-aligned file offset of the first executable segment, hexadecimal"},                                         \
-    {"base", PROFCONV_SETTING_STRING, "0", NULL,                                                                       \
-     "page-aligned virtual address of the first executable segment, hexadecimal"},                                     \
-    {"absolute", PROFCONV_SETTING_BOOL, "no", NULL, "keys are virtual addresses (llvm-profgen --use-offset=0)"}
+        {"base", PROFCONV_SETTING_STRING, "0", NULL,                                                                   \
+         "page-aligned virtual address of the first executable segment, hexadecimal"},                                 \
+    {                                                                                                                  \
+        "absolute", PROFCONV_SETTING_BOOL, "no", NULL, "keys are virtual addresses (llvm-profgen --use-offset=0)"      \
+    }
 
 typedef struct pfc_raw_base {
     uint64_t text_offset;
@@ -93,8 +96,8 @@ static int read_rows(pfc_raw_in *in, uint64_t n, int branches) {
             profconv_builder_range(in->builder, location(in, row.from), location(in, row.to), row.count);
         } else {
             int external = is_external(in, &row);
-            profconv_builder_branch(in->builder, external ? 0 : location(in, row.from), location(in, row.to),
-                                    row.count, 0, 0);
+            profconv_builder_branch(in->builder, external ? 0 : location(in, row.from), location(in, row.to), row.count,
+                                    0, 0);
             in->external += (uint64_t)external;
         }
         if ((i & 1023) == 1023)
@@ -254,8 +257,7 @@ static int write_raw(void *user, const profconv_profile *profile, profconv_outpu
             put_row(&buf, r->from - base.shift, "-", r->to - base.shift, r->count);
         }
         put_branches(&buf, &maps, &base);
-        status = buf.failed ? pfc_mem_error(&mem, error)
-                            : profconv_output_write(output, buf.data, buf.size, error);
+        status = buf.failed ? pfc_mem_error(&mem, error) : profconv_output_write(output, buf.data, buf.size, error);
     }
     pfc_buf_free(&buf);
     pfc_maps_free(&maps);

@@ -5,7 +5,7 @@
 #ifndef PFC_GCC_AFDO_GCC_H
 #define PFC_GCC_AFDO_GCC_H
 
-#define PFC_GCC_MAGIC 0x67636461u    /* "adcg" in the file */
+#define PFC_GCC_MAGIC 0x67636461u       /* "adcg" in the file */
 #define PFC_GCC_VERSION_407 0x3430372au /* "*704" */
 #define PFC_GCC_SUMMARY 0xa8000000u
 #define PFC_GCC_NAMES 0xaa000000u

@@ -106,7 +106,7 @@ static int read_names(pfc_gcc_in *in) {
         return profconv_error_set(in->error, PROFCONV_E_FORMAT, pfc_cursor_offset(&in->c) - 4, 0,
                                   "offset 0x%llx: not the tag of the string table (0x%x)",
                                   (unsigned long long)(pfc_cursor_offset(&in->c) - 4), PFC_GCC_NAMES);
-    pfc_u32(&in->c); /* a length that not every producer keeps right */
+    pfc_u32(&in->c);              /* a length that not every producer keeps right */
     int first = in->version == 1; /* the likelier form first */
     if (table_fits(in->c, first, in->timed))
         in->words = first;
@@ -167,7 +167,8 @@ static int read_position(pfc_gcc_in *in, profconv_id source, uint64_t *total) {
     return PROFCONV_OK;
 }
 
-/* Name, counts of calls and positions, positions; the call sites follow. Totals are not in the file: they are the sums. */
+/* Name, counts of calls and positions, positions; the call sites follow. Totals are not in the file: they are the sums.
+ */
 static int open_function(pfc_gcc_in *in, profconv_source *row) {
     pfc_gcc_name name;
     int status = read_name(in, pfc_u32(&in->c), &name);

@@ -14,7 +14,8 @@
 static const profconv_setting settings[] = {
     {"gcc", PROFCONV_SETTING_INT, "0", NULL, "major version of the GCC that will read the profile"},
     {"version", PROFCONV_SETTING_ENUM, "auto", "auto|1|2|3|704",
-     "version of the format: 1 for GCC 11 and older, 2 for GCC 12 to 15, 3 for later, 704 for LLVM (default: gcc's, or 2)"},
+     "version of the format: 1 for GCC 11 and older, 2 for GCC 12 to 15, 3 for later, 704 for LLVM (default: gcc's, or "
+     "2)"},
     {"compat", PROFCONV_SETTING_ENUM, "none", "none|create_gcov",
      "counts of recordings: as this tool makes them, also where it is wrong (the same as attribute.compat)"},
     {NULL, PROFCONV_SETTING_BOOL, NULL, NULL, NULL},
@@ -26,8 +27,8 @@ typedef struct pfc_gcc_out {
     pfc_mem *mem;
     pfc_buf buf;
     uint32_t version;
-    int words;         /* strings counted in words */
-    int timed;         /* the layout of version 3 */
+    int words;          /* strings counted in words */
+    int timed;          /* the layout of version 3 */
     int discriminators; /* 0: the compiler looks only at positions without one */
     uint64_t far_lines, wide_discriminators, unread_positions;
     uint32_t *file_index; /* version 3, by string id: position in the table of files + 1 */
@@ -43,7 +44,8 @@ static int choose_version(const profconv_options *options, pfc_gcc_out *o, profc
                                                      : (uint32_t)(told[0] - '0');
     if (gcc < 0 || (gcc != 0 && of_version != of_gcc))
         return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
-                                  "settings " SCOPE ".gcc=%lld and " SCOPE ".version=%s: GCC %lld reads only version %u",
+                                  "settings " SCOPE ".gcc=%lld and " SCOPE
+                                  ".version=%s: GCC %lld reads only version %u",
                                   (long long)gcc, told, (long long)gcc, of_gcc);
     o->version = of_version;
     o->words = of_version == 1 || of_version == PFC_GCC_VERSION_407;
@@ -67,8 +69,8 @@ static int ends(profconv_string s, const char *end) {
     return s.size > n + 1 && memcmp(s.data + s.size - n, end, n) == 0;
 }
 
-/* Constructors and destructors of the kind "unified" (C4, D4) have no symbol; their counts belong to the base kind (C2, D2).
- * A list of endings, as the other producers have it (GCC bug 64346). */
+/* Constructors and destructors of the kind "unified" (C4, D4) have no symbol; their counts belong to the base kind (C2,
+ * D2). A list of endings, as the other producers have it (GCC bug 64346). */
 static void put_name(pfc_gcc_out *o, profconv_string name) {
     static const char *const unified[] = {"D4Ev", "C4Ev", "C4EPKc", "C4EPKcRKS2_"};
     for (size_t i = 0; i < sizeof unified / sizeof *unified; i++) {
@@ -217,8 +219,8 @@ static int put_functions(pfc_gcc_out *o) {
 /* ---- what follows from the counts ---- */
 
 /* 128 buckets: how many of the largest counts, and how small, make up each 129th of the sum. One instruction a line is
- * taken, since a profile does not say how many there were; the number is then divided by 10, its unit being basic blocks
- * of that many instructions. GCC up to 7 looks at it. */
+ * taken, since a profile does not say how many there were; the number is then divided by 10, its unit being basic
+ * blocks of that many instructions. GCC up to 7 looks at it. */
 static void put_working_set(pfc_gcc_out *o, const uint64_t *counts, size_t n) {
     uint64_t total = 0, sum = 0, seen = 0;
     unsigned bucket = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * llvm-binary (summary, names, records) in both directions, and the compact binary of LLVM up to 16, which has hashes for
- * names and a table of offsets at its end, for reading.
+ * llvm-binary (summary, names, records) in both directions, and the compact binary of LLVM up to 16, which has hashes
+ * for names and a table of offsets at its end, for reading.
  */
 #include "libprofconv/formats/llvm/llvm.h"
 

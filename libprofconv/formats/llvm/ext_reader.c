@@ -56,10 +56,11 @@ static int read_header(pfc_ext_in *in) {
         s.offset = pfc_u64(&c);
         s.size = pfc_u64(&c);
         if (s.size > 0 && (s.offset > in->size || s.size > in->size - s.offset))
-            return profconv_error_set(in->error, PROFCONV_E_FORMAT, at, 0,
-                                      "offset 0x%llx: section %llu (type %llu) of %llu bytes at 0x%llx is outside the file",
-                                      (unsigned long long)at, (unsigned long long)i, (unsigned long long)s.type,
-                                      (unsigned long long)s.size, (unsigned long long)s.offset);
+            return profconv_error_set(
+                in->error, PROFCONV_E_FORMAT, at, 0,
+                "offset 0x%llx: section %llu (type %llu) of %llu bytes at 0x%llx is outside the file",
+                (unsigned long long)at, (unsigned long long)i, (unsigned long long)s.type, (unsigned long long)s.size,
+                (unsigned long long)s.offset);
         if (PFC_VEC_PUSH(&in->mem, &in->sections, s))
             return pfc_mem_error(&in->mem, in->error);
     }
@@ -244,13 +245,26 @@ static int read_metadata(pfc_ext_in *in, pfc_cursor *c, uint64_t flags) {
 static int read_section(pfc_ext_in *in, const pfc_ext_section *s, pfc_cursor c) {
     int status;
     switch (s->type) {
-    case PFC_LLVM_SUMMARY: status = read_summary(in, &c, s->flags); break;
-    case PFC_LLVM_NAMES: status = read_names(in, &c, s->flags); break;
-    case PFC_LLVM_CONTEXTS: status = read_contexts(in, &c); break;
-    case PFC_LLVM_RECORDS: status = read_records(in, &c); break;
-    case PFC_LLVM_METADATA: status = read_metadata(in, &c, s->flags); break;
-    case PFC_LLVM_SYMBOLS: status = read_symbols(in, &c); break;
-    case PFC_LLVM_OFFSETS: return PROFCONV_OK;
+    case PFC_LLVM_SUMMARY:
+        status = read_summary(in, &c, s->flags);
+        break;
+    case PFC_LLVM_NAMES:
+        status = read_names(in, &c, s->flags);
+        break;
+    case PFC_LLVM_CONTEXTS:
+        status = read_contexts(in, &c);
+        break;
+    case PFC_LLVM_RECORDS:
+        status = read_records(in, &c);
+        break;
+    case PFC_LLVM_METADATA:
+        status = read_metadata(in, &c, s->flags);
+        break;
+    case PFC_LLVM_SYMBOLS:
+        status = read_symbols(in, &c);
+        break;
+    case PFC_LLVM_OFFSETS:
+        return PROFCONV_OK;
     default:
         in->unknown++;
         in->last_unknown = s->type;

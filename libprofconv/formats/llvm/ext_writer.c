@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writes llvm-extbinary: the sections in LLVM's physical order, then the header that lists them in the order in which they
- * are to be read.
+ * Writes llvm-extbinary: the sections in LLVM's physical order, then the header that lists them in the order in which
+ * they are to be read.
  */
 #include <string.h>
 
@@ -33,8 +33,8 @@ typedef struct pfc_ext_out {
     int md5;
     pfc_ext_entry entries[MAX_SECTIONS]; /* in the order of the header */
     unsigned entry_count;
-    pfc_buf body;     /* what follows the header */
-    pfc_buf section;  /* the section being made */
+    pfc_buf body;      /* what follows the header */
+    pfc_buf section;   /* the section being made */
     uint64_t *offsets; /* of each function's record in its section, by position in view->tops */
 } pfc_ext_out;
 
@@ -277,11 +277,11 @@ static void lay_out(pfc_ext_out *o, const uint64_t *types, unsigned count, int c
     }
 }
 
-#define TRY(call)                  \
-    do {                           \
-        int try_status = (call);   \
-        if (try_status)            \
-            return try_status;     \
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        int try_status = (call);                                                                                       \
+        if (try_status)                                                                                                \
+            return try_status;                                                                                         \
     } while (0)
 
 static int put_default(pfc_ext_out *o, int compress) {
@@ -325,8 +325,8 @@ static int send(const pfc_ext_out *o, profconv_output *output, profconv_error *e
         pfc_buf_le64(&header, o->entries[i].offset);
         pfc_buf_le64(&header, o->entries[i].size);
     }
-    int status = header.failed ? pfc_mem_error(o->mem, error)
-                               : profconv_output_write(output, header.data, header.size, error);
+    int status =
+        header.failed ? pfc_mem_error(o->mem, error) : profconv_output_write(output, header.data, header.size, error);
     if (status == PROFCONV_OK)
         status = profconv_output_write(output, o->body.data, o->body.size, error);
     pfc_buf_free(&header);

@@ -51,8 +51,10 @@ enum {
 
 /* A setting of the pass "attribute", which every writer takes under its own name, too. */
 #define PFC_LLVM_COMPAT_SETTING                                                                                        \
-    {"compat", PROFCONV_SETTING_ENUM, "none", "none|create_llvm_prof",                                                 \
-     "counts of recordings: as this tool makes them, also where it is wrong (the same as attribute.compat)"}
+    {                                                                                                                  \
+        "compat", PROFCONV_SETTING_ENUM, "none", "none|create_llvm_prof",                                              \
+            "counts of recordings: as this tool makes them, also where it is wrong (the same as attribute.compat)"     \
+    }
 extern const char *const pfc_llvm_pass_settings[];
 
 /* Offsets of lines have 16 bits for LLVM's readers. */
@@ -76,17 +78,17 @@ typedef struct pfc_llvm_frame {
 } pfc_llvm_frame;
 
 /*
- * A profile in the order in which LLVM writes it: functions by total (largest first), then name or context; lines and call
- * sites by position; callees by name; targets by count (largest first), then name. Borrows the profile.
+ * A profile in the order in which LLVM writes it: functions by total (largest first), then name or context; lines and
+ * call sites by position; callees by name; targets by count (largest first), then name. Borrows the profile.
  */
 typedef struct pfc_llvm_view {
     pfc_mem *mem;
     const profconv_profile *profile;
     uint32_t *names; /* string ids of every name that is used, in order */
     uint32_t name_count;
-    uint32_t *rank;  /* by string id: position in `names` */
+    uint32_t *rank; /* by string id: position in `names` */
     uint32_t string_rows;
-    uint32_t *tops;  /* source ids of the top-level functions, in order */
+    uint32_t *tops; /* source ids of the top-level functions, in order */
     uint32_t top_count;
     pfc_llvm_runs bodies;   /* of a source row */
     pfc_llvm_runs children; /* call sites of a source row */
@@ -138,7 +140,7 @@ typedef struct pfc_llvm_records {
     pfc_llvm_ids sources; /* by index of name or context: the source row, 0 when there was none */
     int context;          /* records begin with an index of `contexts` */
     int md5;
-    int vtables;          /* records end with vtable counts */
+    int vtables; /* records end with vtable counts */
     uint32_t max_depth;
     uint64_t functions;
     uint64_t vtable_counts;

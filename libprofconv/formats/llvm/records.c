@@ -58,10 +58,9 @@ static int start_names(pfc_llvm_records *r, pfc_cursor *c, size_t element, uint6
     *n = pfc_uleb(c);
     r->names.count = 0;
     if (!pfc_fits(c, *n, element))
-        return profconv_error_set(r->error, PROFCONV_E_FORMAT, pfc_cursor_offset(c), 0,
-                                  "offset 0x%llx: a table of %llu names in %llu bytes",
-                                  (unsigned long long)pfc_cursor_offset(c), (unsigned long long)*n,
-                                  (unsigned long long)pfc_cursor_left(c));
+        return profconv_error_set(
+            r->error, PROFCONV_E_FORMAT, pfc_cursor_offset(c), 0, "offset 0x%llx: a table of %llu names in %llu bytes",
+            (unsigned long long)pfc_cursor_offset(c), (unsigned long long)*n, (unsigned long long)pfc_cursor_left(c));
     return PROFCONV_OK;
 }
 
@@ -108,7 +107,8 @@ static int read_name(pfc_llvm_records *r, pfc_cursor *c, profconv_id *name) {
     return PROFCONV_OK;
 }
 
-/* Line offsets have 16 bits in bodies; call sites are not held to that. Discriminators are cut to 32 bits, as LLVM does. */
+/* Line offsets have 16 bits in bodies; call sites are not held to that. Discriminators are cut to 32 bits, as LLVM
+ * does. */
 static int read_position(pfc_llvm_records *r, pfc_cursor *c, uint64_t max, uint32_t *line, uint32_t *discriminator) {
     uint64_t wide = pfc_uleb(c);
     *discriminator = (uint32_t)pfc_uleb(c);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The summary of a profile: how many counts it takes, from the largest down, to reach each of sixteen shares of the total.
- * Contexts of one function are added up first, as LLVM does, so that splitting by context does not lower the thresholds.
+ * The summary of a profile: how many counts it takes, from the largest down, to reach each of sixteen shares of the
+ * total. Contexts of one function are added up first, as LLVM does, so that splitting by context does not lower the
+ * thresholds.
  */
 #include <string.h>
 
@@ -33,8 +34,7 @@ static uint64_t merged_hash(const void *user, uint32_t row) {
 
 /* The row equal to `key` (count and skip aside), made if missing; 0 when memory ran out. */
 static uint32_t merged_row(pfc_merged *m, pfc_merged_row key) {
-    uint64_t hash =
-        pfc_hash_mix((uint64_t)key.owner << 32 | key.name, (uint64_t)key.line << 32 | key.discriminator);
+    uint64_t hash = pfc_hash_mix((uint64_t)key.owner << 32 | key.name, (uint64_t)key.line << 32 | key.discriminator);
     pfc_probe probe = pfc_index_start(&m->index, hash);
     for (uint32_t id; (id = pfc_index_next(&m->index, &probe)) != 0;) {
         const pfc_merged_row *r = &m->rows.data[id];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Takes a line of an LLVM text profile apart by the rules of LLVM's reader, which the names make necessary: they may hold
- * blanks, colons, brackets, anything but a line end.
+ * Takes a line of an LLVM text profile apart by the rules of LLVM's reader, which the names make necessary: they may
+ * hold blanks, colons, brackets, anything but a line end.
  */
 #include "libprofconv/formats/llvm/text_line.h"
 
@@ -98,7 +98,8 @@ static void parse_callsite(const char *text, const char *end, pfc_text_line *out
     out->name_size = (size_t)(colon - text);
 }
 
-/* A callee whose name begins with a digit, as hashes do, is refused by LLVM; here it is told from a count by its end. */
+/* A callee whose name begins with a digit, as hashes do, is refused by LLVM; here it is told from a count by its end.
+ */
 static void parse_samples(const char *text, const char *end, pfc_text_line *out) {
     const char *blank = find(text, end, ' ');
     const char *stop = blank ? blank : end;

@@ -34,8 +34,8 @@ typedef struct pfc_text_line {
 } pfc_text_line;
 
 void pfc_text_parse(const char *text, size_t size, pfc_text_line *out);
-/* The next "NAME:COUNT" of a body line's rest. 1: got one, 0: no more, -1: something else is there. A name may hold blanks
- * and colons: it ends at the first colon that is followed by a whole number and a blank or the end. */
+/* The next "NAME:COUNT" of a body line's rest. 1: got one, 0: no more, -1: something else is there. A name may hold
+ * blanks and colons: it ends at the first colon that is followed by a whole number and a blank or the end. */
 int pfc_text_next_target(const char **rest, const char *end, const char **name, size_t *name_size, uint64_t *count);
 /* "LINE" or "LINE.DISCRIMINATOR", and nothing else. */
 int pfc_text_location(const char *text, const char *end, uint32_t *line, uint32_t *discriminator);

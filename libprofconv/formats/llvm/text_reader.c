@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads llvm-text: lines into source rows. Metadata (checksum, attributes) is held back until its function ends, because
- * each metadata line replaces the attributes of the one before.
+ * Reads llvm-text: lines into source rows. Metadata (checksum, attributes) is held back until its function ends,
+ * because each metadata line replaces the attributes of the one before.
  */
 #include <string.h>
 
@@ -138,8 +138,7 @@ static int read_body(pfc_text_in *in, const pfc_text_line *line, const char *tex
     }
     if (got < 0)
         return bad_line(in, text, size, "'LINE[.DISCRIMINATOR]: COUNT[ name:COUNT]*'");
-    profconv_id body =
-        profconv_builder_source_body(in->builder, source, line->line, line->discriminator, line->count);
+    profconv_id body = profconv_builder_source_body(in->builder, source, line->line, line->discriminator, line->count);
     return add_targets(in, body);
 }
 
@@ -185,8 +184,7 @@ static int read_line(pfc_text_in *in, const char *text, size_t size) {
         return read_header(in, &line, text, size);
     if (in->scopes.count == 0)
         return bad_line(in, text, size, "'name:TOTAL:HEAD' of a function first");
-    int metadata =
-        line.kind == PFC_TEXT_CHECKSUM || line.kind == PFC_TEXT_ATTRIBUTES || line.kind == PFC_TEXT_FLAT;
+    int metadata = line.kind == PFC_TEXT_CHECKSUM || line.kind == PFC_TEXT_ATTRIBUTES || line.kind == PFC_TEXT_FLAT;
     if (!metadata && line.depth == in->metadata_depth)
         return bad_line(in, text, size, "no more lines of a function after its metadata");
     /* Deeper than there are functions: the line belongs to the innermost. */

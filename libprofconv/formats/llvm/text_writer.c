@@ -182,17 +182,18 @@ static void add_notes(const pfc_text_out *o, profconv_report *report) {
                             "symbols of the profiled binary's list");
     if (flags & (PROFCONV_SOURCES_FS | PROFCONV_SOURCES_PARTIAL))
         profconv_report_add(report, PROFCONV_NOTE_LOST, "profile-flags", 1, 0, PROFCONV_NO_OFFSET, 0,
-                            "that the profile %s", flags & PROFCONV_SOURCES_FS ? "has flow-sensitive discriminators"
-                                                                               : "is partial");
+                            "that the profile %s",
+                            flags & PROFCONV_SOURCES_FS ? "has flow-sensitive discriminators" : "is partial");
     if (flags & PROFCONV_SOURCES_MD5)
         profconv_report_add(report, PROFCONV_NOTE_WARNING, "md5-names", o->view->name_count, 0, PROFCONV_NO_OFFSET, 0,
                             "names are hashes, which compilers do not recognise in a text profile");
     if (o->numeric_callees)
         profconv_report_add(report, PROFCONV_NOTE_WARNING, "numeric-callee", o->numeric_callees, 0, PROFCONV_NO_OFFSET,
-                            0, "inlined callees whose name begins with a digit, which LLVM cannot read in a text profile");
+                            0,
+                            "inlined callees whose name begins with a digit, which LLVM cannot read in a text profile");
     if (o->broken_names)
-        profconv_report_add(report, PROFCONV_NOTE_DROPPED, "line-end-in-name", o->broken_names, 0, PROFCONV_NO_OFFSET, 0,
-                            "functions and targets whose name holds a line end or a NUL");
+        profconv_report_add(report, PROFCONV_NOTE_DROPPED, "line-end-in-name", o->broken_names, 0, PROFCONV_NO_OFFSET,
+                            0, "functions and targets whose name holds a line end or a NUL");
 }
 
 static int write_functions(pfc_text_out *o) {
