@@ -2,7 +2,8 @@
  *
  * Time order. The recorder drains its ring buffers one after another, so records of several CPUs or threads are out of
  * order in the file. Records wait here until a FINISHED_ROUND says that nothing older can come: memory is bounded by two
- * rounds. Recordings without rounds are sorted whole up to a bound, past which the older half is let go.
+ * rounds. Recordings without rounds are sorted whole up to a bound, past which the older half is let go; the bound is low while
+ * every record came in order, as in files of one buffer and those that a tool put in order.
  */
 #include "libprofconv/formats/perf-data/pd.h"
 
@@ -56,6 +57,8 @@ int pd_order_push(pd_reader *r, const uint8_t *data, size_t size, uint64_t offse
     o->bytes += size;
     if (time > o->max_time)
         o->max_time = time;
+    else if (time < o->max_time)
+        r->order_cap = r->order_cap_disorder; /* several buffers one after another: wait for all that may be due */
     if (time < o->delivered)
         o->late++;
     if (o->bytes + o->queue.count * sizeof entry > r->order_cap) {

@@ -592,7 +592,7 @@ struct pd_reader {
     int no_rounds;    /* a directory: FINISHED_ROUND says nothing about the other parts */
 
     pd_order order;
-    uint64_t order_cap, order_cap_rounds; /* bytes held for sorting: in force, and once there was a round */
+    uint64_t order_cap, order_cap_disorder; /* bytes held for sorting: in force, and once there was a round or disorder */
     pd_stream *stream; /* the one that is being read */
 
     PFC_VEC(pd_dso) dsos;

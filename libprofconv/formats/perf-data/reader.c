@@ -4,10 +4,10 @@
  */
 #include "libprofconv/formats/perf-data/pd.h"
 
-/* Held for sorting; with a memory limit, an eighth of it. Rounds bound what waits, unless there is none by the time that a recorder
- * would have written one: such a file has a single buffer, or was put in order by the tool that wrote it. */
+/* Held for sorting; with a memory limit, an eighth of it. Rounds bound what waits; where there is none, and every record so far came in
+ * order, little needs to wait. */
 #define ORDER_CAP (UINT64_C(256) << 20)
-#define ORDER_CAP_WITHOUT_ROUNDS (UINT64_C(16) << 20)
+#define ORDER_CAP_IN_ORDER (UINT64_C(16) << 20)
 #define PARTS_MAX 4096
 
 static int probe(void *user, const uint8_t *head, size_t size, int whole) {
@@ -37,8 +37,8 @@ static int reader_init(pd_reader *r, profconv_input *input, profconv_builder *bu
     r->next_serial = 1;
     r->kernel_serial = 1;
     uint64_t most = limits->max_memory && limits->max_memory != UINT64_MAX ? limits->max_memory / 8 : UINT64_MAX;
-    r->order_cap = most < ORDER_CAP_WITHOUT_ROUNDS ? most : ORDER_CAP_WITHOUT_ROUNDS;
-    r->order_cap_rounds = most < ORDER_CAP ? most : ORDER_CAP;
+    r->order_cap = most < ORDER_CAP_IN_ORDER ? most : ORDER_CAP_IN_ORDER;
+    r->order_cap_disorder = most < ORDER_CAP ? most : ORDER_CAP;
     r->cache_bits = PD_CACHE_BITS_FIRST;
     r->cache = (pd_cached *)pfc_alloc_zero(&r->mem, sizeof *r->cache << r->cache_bits);
     r->prefixes = (pd_prefix *)pfc_alloc_zero(&r->mem, PD_PREFIXES * sizeof *r->prefixes);
@@ -107,7 +107,7 @@ static int open_parts(pd_reader *r, pd_stream **parts, size_t *count, size_t *ca
 static int read_parts(pd_reader *r) {
     pd_stream *parts = NULL;
     size_t count = 0, capacity = 0;
-    r->order_cap = r->order_cap_rounds;
+    r->order_cap = r->order_cap_disorder;
     int rc = open_parts(r, &parts, &count, &capacity);
     for (int busy = 1; rc == 0 && busy;) {
         uint64_t limit = UINT64_MAX;

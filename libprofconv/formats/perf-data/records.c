@@ -136,7 +136,7 @@ static int on_round(pd_reader *r) {
     pd_order *o = &r->order;
     if (r->no_rounds || !r->sort)
         return 0;
-    r->order_cap = r->order_cap_rounds;
+    r->order_cap = r->order_cap_disorder;
     int rc = o->limit ? pd_order_flush(r, o->limit) : 0;
     o->limit = o->max_time;
     return rc;
