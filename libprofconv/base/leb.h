@@ -9,6 +9,11 @@
 
 static inline void pfc_buf_uleb(pfc_buf *buf, uint64_t value) {
     uint8_t bytes[10];
+    if (value < 0x80 && !buf->failed && buf->capacity - buf->size > 1) { /* most numbers; capacity >= size */
+        buf->data[buf->size++] = (char)value;
+        buf->data[buf->size] = 0;
+        return;
+    }
     size_t n = 0;
     do {
         uint8_t byte = value & 0x7f;
