@@ -19,8 +19,11 @@ enum {
     CLI_FORMATS = 1 << 2,
     CLI_DUMP = 1 << 3,
     CLI_HELP = 1 << 4,
-    CLI_READING = CLI_CONVERT | CLI_INFO | CLI_DUMP,
-    CLI_ANY = (1 << 5) - 1
+    CLI_CHECK = 1 << 5,
+    CLI_SPLIT = 1 << 6,
+    CLI_READING = CLI_CONVERT | CLI_INFO | CLI_DUMP | CLI_CHECK | CLI_SPLIT,
+    CLI_PASSES = CLI_CONVERT | CLI_CHECK | CLI_SPLIT, /* commands that may name code */
+    CLI_ANY = (1 << 7) - 1
 };
 
 /* Options that the command itself acts on; the others only become settings. */
@@ -36,7 +39,8 @@ typedef enum cli_id {
     CLI_ID_MEMORY,
     CLI_ID_LIST_SETTINGS,
     CLI_ID_QUIET,
-    CLI_ID_VERBOSE
+    CLI_ID_VERBOSE,
+    CLI_ID_ARGUMENT /* looked up by its command */
 } cli_id;
 
 /* Whose setting an option is. */
@@ -177,5 +181,7 @@ int cli_convert(const cli_arguments *arguments);
 int cli_info(const cli_arguments *arguments);
 int cli_formats(const cli_arguments *arguments);
 int cli_dump(const cli_arguments *arguments);
+int cli_check(const cli_arguments *arguments);
+int cli_split(const cli_arguments *arguments);
 
 #endif

@@ -57,6 +57,10 @@ static int run(const cli_arguments *arguments) {
         return cli_formats(arguments);
     case CLI_DUMP:
         return cli_dump(arguments);
+    case CLI_CHECK:
+        return cli_check(arguments);
+    case CLI_SPLIT:
+        return cli_split(arguments);
     default:
         return help(arguments);
     }

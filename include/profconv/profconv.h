@@ -7,6 +7,7 @@
 
 #include <profconv/base.h>
 #include <profconv/builder.h>
+#include <profconv/check.h>
 #include <profconv/convert.h>
 #include <profconv/io.h>
 #include <profconv/profile.h>

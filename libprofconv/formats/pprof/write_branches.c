@@ -105,7 +105,23 @@ int pfc_pprof_select_branches(pfc_pprof_writer_state *w) {
 enum { BRANCH, MISPREDICTED, RANGE, ADDRESS, KINDS };
 static const char *const kind_names[KINDS] = {"branch", "branch_mispredicted", "range", "address"};
 
-/* Which of the kinds there are rows of. */
+uint32_t pfc_pprof_forced_types(const char *list) {
+    uint32_t mask = 0;
+    for (const char *p = list ? list : ""; *p;) {
+        size_t n = strcspn(p, ",");
+        uint32_t bit = 0;
+        for (int i = 0; i < KINDS; i++)
+            if (strlen(kind_names[i]) == n && memcmp(kind_names[i], p, n) == 0)
+                bit = 1u << i;
+        if (!bit)
+            return UINT32_MAX;
+        mask |= bit;
+        p += n + (p[n] == ',');
+    }
+    return mask;
+}
+
+/* Which of the kinds there are rows of, or have to be there all the same. */
 static void present_kinds(const pfc_pprof_writer_state *w, int present[KINDS]) {
     uint32_t branches = profconv_profile_rows(w->profile, PROFCONV_TABLE_BRANCH);
     present[BRANCH] = branches > 0;
@@ -114,6 +130,8 @@ static void present_kinds(const pfc_pprof_writer_state *w, int present[KINDS]) {
         present[MISPREDICTED] = profconv_profile_branch(w->profile, i)->mispredicted != 0;
     present[RANGE] = profconv_profile_rows(w->profile, PROFCONV_TABLE_RANGE) > 0;
     present[ADDRESS] = profconv_profile_rows(w->profile, PROFCONV_TABLE_ADDRESS) > 0;
+    for (int i = 0; i < KINDS; i++)
+        present[i] |= (w->forced_types >> i & 1) != 0;
 }
 
 uint32_t pfc_pprof_branch_types(pfc_pprof_writer_state *w, int write) {

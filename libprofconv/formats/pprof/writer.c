@@ -293,6 +293,9 @@ static const profconv_setting settings[] = {
     {"compress", PROFCONV_SETTING_BOOL, "yes", NULL, "gzip the output, as other tools expect it"},
     {"level", PROFCONV_SETTING_INT, "1", NULL, "gzip level, 1 (fast) to 9 (small)"},
     {"branches", PROFCONV_SETTING_BOOL, "yes", NULL, "write branch records as sample types branch, range, address"},
+    {"branch-types", PROFCONV_SETTING_STRING, NULL, NULL,
+     "sample types that are there even without a row, so that parts of one profile can be merged: "
+     "branch,branch_mispredicted,range,address"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -330,11 +333,16 @@ static int pprof_write(void *user, const profconv_profile *profile, profconv_out
         status = start_output(output, options, error);
     if (status)
         return status;
+    uint32_t forced = pfc_pprof_forced_types(profconv_options_string(options, "pprof", settings, "branch-types"));
+    if (forced == UINT32_MAX)
+        return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
+                                  "pprof.branch-types: a list of branch, branch_mispredicted, range and address is expected");
     pfc_pprof_writer_state w = {0};
+    w.forced_types = branches ? forced : 0;
     pfc_mem_init(&w.mem, profconv_profile_allocator(profile), 0);
     w.profile = profile;
     w.report = report;
-    w.branches = branches && branch_records(profile) > 0;
+    w.branches = branches && (branch_records(profile) > 0 || w.forced_types);
     w.out.mem = &w.mem;
     w.out.output = output;
     w.out.error = error;

@@ -63,6 +63,7 @@ typedef struct pfc_pprof_writer_state {
     profconv_report *report;
     pfc_pprof_encoder out;
     int branches; /* branch records are written */
+    uint32_t forced_types; /* kinds of them whose sample types are there without rows too, a bit each */
 
     /* Model row -> id in the file, 0: not written. */
     uint32_t *function_ids, *mapping_ids, *location_ids;
@@ -104,6 +105,8 @@ uint32_t pfc_pprof_joined(pfc_pprof_writer_state *w, profconv_string prefix, con
 /* Gives ids to what branch records refer to. */
 int pfc_pprof_select_branches(pfc_pprof_writer_state *w);
 /* Number of sample types of branch records; written when `write` is nonzero. */
+/* From a list such as "branch,range"; UINT32_MAX when it names something else. NULL: none. */
+uint32_t pfc_pprof_forced_types(const char *list);
 uint32_t pfc_pprof_branch_types(pfc_pprof_writer_state *w, int write);
 void pfc_pprof_write_branches(pfc_pprof_writer_state *w, uint32_t first_column, uint32_t columns);
 /* Nonzero when branch records show this mapping from the image's start on, wherever it was loaded. */
