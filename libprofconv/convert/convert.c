@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "libprofconv/base/struct.h"
+#include "libprofconv/base/unwind.h"
 #include "libprofconv/convert/convert.h"
 #include "libprofconv/io/io.h"
 
@@ -72,7 +73,9 @@ static int run_reader(const pfc_job *job, const pfc_format *format, profconv_inp
     memset(&said, 0, sizeof said);
     if (job->options.progress)
         pfc_input_set_tick(input, on_input, (void *)(uintptr_t)job);
+    pfc_builder_set_unwinder(builder, &pfc_cfi_unwinder);
     int status = format->reader.read(format->reader.user, input, builder, job->settings, &said);
+    pfc_builder_set_unwinder(builder, NULL);
     if (job->options.progress)
         pfc_input_set_tick(input, NULL, NULL);
     if (status == PROFCONV_OK)

@@ -8,6 +8,7 @@
 #include "libprofconv/model/build.h"
 
 #include "libprofconv/base/struct.h"
+#include "libprofconv/base/unwind.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,6 +53,12 @@ int profconv_builder_status(const profconv_builder *builder, profconv_error *err
         *error = builder->error;
     return builder->error.status;
 }
+
+/* ---- what readers are lent ---- */
+
+void pfc_builder_set_unwinder(profconv_builder *builder, const pfc_unwinder_type *type) { builder->unwinder = type; }
+
+const pfc_unwinder_type *pfc_builder_unwinder(const profconv_builder *builder) { return builder->unwinder; }
 
 /* ---- indexes ---- */
 
