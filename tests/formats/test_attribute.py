@@ -343,6 +343,44 @@ def several(b, p):
     check(status != 0 and "none of the 2 binaries" in said, "none of the binaries has counts: " + said)
 
 
+def debug_files(b, p):
+    """Debug information is found as everywhere else: compressed, in a file of its own, in split units, deduplicated."""
+    path = b.maps([p.range("hot", 100), p.range("outer", 9)])
+    want = b.convert(path, p.path)[2]
+
+    def same(what, binary, *more, expected=want):
+        status, said, out = b.convert(path, binary, "autofdo-text.file=" + binary, more=more)
+        check(status == 0 and out == expected, "%s: %s %s" % (what, said, out))
+
+    for method in ("zlib", "zstd"):
+        tool = shutil.which("llvm-objcopy-19") or "objcopy"
+        copy = p.path + "." + method
+        if run(tool, "--compress-debug-sections=" + method, p.path, copy).returncode == 0:
+            same("compressed with " + method, copy)
+        else:
+            print("skipped: no objcopy here compresses with " + method)
+    separate = os.path.join(b.folder, "separate")
+    shutil.copyfile(p.path, separate)
+    check(run("objcopy", "--only-keep-debug", separate, separate + ".debug").returncode == 0, "keep-debug")
+    check(run("objcopy", "--strip-all", "--add-gnu-debuglink=" + separate + ".debug", separate, cwd=b.folder).returncode == 0, "strip")
+    same("a debug file beside the binary", separate)
+    os.mkdir(os.path.join(b.folder, "debug"))
+    shutil.move(separate + ".debug", os.path.join(b.folder, "debug", "separate.debug"))
+    same("a debug file in a directory that was told", separate, "--debug-dir", os.path.join(b.folder, "debug"))
+    status, said, _ = b.convert(path, separate, "autofdo-text.file=" + separate)
+    check(status != 0 and ("no debug information" in said or "no symbols" in said), "the debug file is missing: " + said)
+
+    split = Program(b.folder, "split", ("-g", "-gdwarf-5", "-gsplit-dwarf", "-O1"))
+    if split.functions["hot"] == p.functions["hot"]:
+        same("split DWARF", split.path)
+    if shutil.which("dwz"):
+        one, two = os.path.join(b.folder, "one.dwz"), os.path.join(b.folder, "two.dwz")
+        for copy in (one, two):
+            shutil.copyfile(p.path, copy)
+        if run("dwz", "-m", os.path.join(b.folder, "common.debug"), one, two).returncode == 0:
+            same("dwz", one)
+
+
 def architecture(b):
     """A recording made elsewhere: only perf.data says where."""
     if not shutil.which("perf"):
@@ -454,6 +492,7 @@ def main():
         names(b, p)
         no_match(b, p)
         nothing(b)
+        debug_files(b, p)
         build_ids(b)
         several(b, p)
         architecture(b)
