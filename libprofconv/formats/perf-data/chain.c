@@ -126,9 +126,47 @@ static size_t drop_kernel(frames *f) {
     return dropped;
 }
 
-static int collect(pd_reader *r, frames *f, const pd_event *event, const pd_sample *s) {
+/* Entries of the chain before its user part, and how many frames that part has. */
+static uint64_t kernel_part(pd_reader *r, const pd_sample *s, uint64_t *user) {
+    uint64_t before = s->chain_count, mode = s->mode;
+    *user = 0;
+    for (uint64_t i = 0; i < s->chain_count; i++) {
+        uint64_t entry = pfc_load64(s->chain + 8 * i, r->big);
+        if (entry >= MARKER_MIN)
+            mode = marker_mode(entry);
+        else
+            *user += mode == PD_MODE_USER;
+        if (mode == PD_MODE_USER && before == s->chain_count)
+            before = i;
+    }
+    return before;
+}
+
+/* What the unwinder found: from the interrupted user instruction on, which repeats the ip of samples in user mode. */
+static void add_unwound(frames *f, const pd_event *event, const pd_sample *s, const pfc_unwind_result *found, int leaf) {
+    size_t i = 0;
+    if (leaf && s->mode == PD_MODE_USER && found->count &&
+        (found->address[0] == s->ip || PD_PRECISE_IP(event->attr.flags) > 0))
+        i = 1;
+    for (; i < found->count; i++)
+        add_frame(f, found->address[i], PD_MODE_USER);
+}
+
+static int collect(pd_reader *r, frames *f, const pd_event *event, const pd_sample *s, uint32_t process) {
     int lbr = (event->attr.branch_sample_type & PD_BRANCH_CALL_STACK) && s->branch_count > 0;
-    if (reserve_frames(r, (size_t)(s->chain_count + s->deferred_count + (lbr ? s->branch_count : 0)) + 2))
+    pfc_unwind_result found;
+    memset(&found, 0, sizeof found);
+    uint64_t chain_count = s->chain_count, user = 0;
+    if (s->stack_dump && !lbr) {
+        uint64_t kernel = kernel_part(r, s, &user);
+        if (pd_unwind_sample(r, process, event, s, &found))
+            return -1;
+        if (found.count > user) /* the better of the two, where both were recorded */
+            chain_count = kernel;
+        else
+            found.count = 0;
+    }
+    if (reserve_frames(r, (size_t)(s->chain_count + s->deferred_count + (lbr ? s->branch_count : 0)) + found.count + 2))
         return -1;
     f->address = r->frame_address;
     f->mode = r->frame_mode;
@@ -139,7 +177,8 @@ static int collect(pd_reader *r, frames *f, const pd_event *event, const pd_samp
     if (lbr)
         add_lbr_stack(r, f, event, s);
     else {
-        add_chain(r, f, event, s, s->chain, s->chain_count, s->mode, has_ip);
+        add_chain(r, f, event, s, s->chain, chain_count, s->mode, has_ip);
+        add_unwound(f, event, s, &found, has_ip && f->count == 1);
         if (s->deferred_count)
             add_chain(r, f, event, s, s->deferred, s->deferred_count, PD_MODE_USER, has_ip && f->count == 1);
     }
@@ -183,9 +222,9 @@ static int reserve_prefix(pd_reader *r, pd_prefix *p, size_t count) {
 
 profconv_id pd_chain_stack(pd_reader *r, uint32_t thread, const pd_event *event, const pd_sample *sample) {
     frames f;
-    if (collect(r, &f, event, sample) || f.count == 0)
-        return 0;
     uint32_t process = r->threads.data[thread].process;
+    if (collect(r, &f, event, sample, process) || f.count == 0)
+        return 0;
     pd_prefix *p = prefix_of(r, thread, r->processes.data[process].serial);
     size_t n = f.count, same = 0, limit = p->count < n ? p->count : n;
     while (same < limit && p->address[same] == f.address[n - 1 - same] && p->mode[same] == f.mode[n - 1 - same])

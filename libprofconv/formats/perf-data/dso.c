@@ -133,6 +133,13 @@ static const char *table_build_id(pd_reader *r, const pd_dso *d, profconv_string
     return best ? best->hex : NULL;
 }
 
+const char *pd_dso_build_id(pd_reader *r, uint32_t dso) {
+    const pd_dso *d = &r->dsos.data[dso];
+    if (d->build_id)
+        return profconv_builder_get_string(r->builder, d->build_id).data;
+    return table_build_id(r, d, profconv_builder_get_string(r->builder, d->file));
+}
+
 void pd_dsos_finish(pd_reader *r) {
     pd_dso *main_dso = NULL;
     for (size_t i = 0; i < r->dsos.count; i++) {

@@ -12,6 +12,7 @@
 #include "libprofconv/base/hash.h"
 #include "libprofconv/base/mem.h"
 #include "libprofconv/base/text.h"
+#include "libprofconv/base/unwind.h"
 
 #define PD_SCOPE "perf-data"
 
@@ -328,6 +329,8 @@ typedef struct pd_dso {
 uint32_t pd_dso_get(pd_reader *r, const pd_dso *key, uint64_t low, uint64_t high);
 /* The profile's mapping row. */
 profconv_id pd_dso_mapping(pd_reader *r, uint32_t dso);
+/* Its build-id, from its own record or from the recording's tables as far as they are read; NULL: unknown. */
+const char *pd_dso_build_id(pd_reader *r, uint32_t dso);
 /* Extents, build-ids of the tables, the main flag. */
 void pd_dsos_finish(pd_reader *r);
 
@@ -406,7 +409,10 @@ typedef struct pd_sample {
     uint64_t branch_count;
     const uint8_t *read; /* the READ block */
     size_t read_size;
-    int stack_dump; /* a user stack was dumped with its registers */
+    int stack_dump; /* a user stack was dumped with its registers: */
+    uint64_t registers_abi;
+    const uint8_t *registers, *stack;
+    size_t stack_size;
 } pd_sample;
 
 int pd_on_sample(pd_reader *r, const uint8_t *data, size_t size, uint64_t offset);
@@ -490,6 +496,23 @@ void pd_range_add(pd_reader *r, size_t slot, profconv_id begin, profconv_id end)
 void pd_edges_flush(pd_reader *r);
 void pd_edges_free(pd_reader *r);
 
+/* ---- unwind.c: user stacks that were dumped ---- */
+
+typedef struct pd_unwind {
+    const pfc_unwinder_type *type;
+    pfc_unwinder *unwinder; /* NULL: none, or switched off */
+    pfc_unwind_maps maps;
+    uint32_t process;       /* of the sample at hand */
+    int tried;
+    uint64_t ends[PFC_UNWIND_ENDS];
+    uint64_t by_frame_pointer;
+} pd_unwind;
+
+/* The user frames of a sample with a stack dump; none without an unwinder. A status for want of memory (r->mem has failed then). */
+int pd_unwind_sample(pd_reader *r, uint32_t process, const pd_event *event, const pd_sample *sample, pfc_unwind_result *out);
+void pd_unwind_notes(pd_reader *r);
+void pd_unwind_free(pd_reader *r);
+
 /* ---- filter.c: settings ---- */
 
 enum {
@@ -513,7 +536,7 @@ typedef struct pd_filter {
     int time, percent; /* a time filter is set; it is in percents */
     uint64_t time_start, time_stop; /* inclusive */
     uint32_t percent_start, percent_stop; /* thousandths of a percent */
-    int kernel, branches, strict;
+    int kernel, branches, strict, unwind;
     uint32_t max_stack; /* 0: no bound */
     PFC_VEC(pd_range32) pid_list;
     PFC_VEC(pd_range32) tid_list;
@@ -622,6 +645,7 @@ struct pd_reader {
     size_t frame_capacity;
     PFC_VEC(pd_entry) entries; /* of a branch stack */
     pd_edges edges;
+    pd_unwind unwind;
 
     PFC_VEC(pd_emitted) emitted; /* the first ones, until it shows which events have samples */
     int columns_open;

@@ -50,6 +50,7 @@ static int reader_init(pd_reader *r, profconv_input *input, profconv_builder *bu
 
 static void reader_free(pd_reader *r) {
     pd_free_held(r);
+    pd_unwind_free(r);
     pd_order_free(r);
     pd_processes_free(r);
     pd_features_free(r);
@@ -186,6 +187,7 @@ static int read_all(pd_reader *r) {
         return rc;
     pd_edges_flush(r);
     pd_notes_finish(r);
+    pd_unwind_notes(r);
     if ((rc = check_content(r)) != 0 || (rc = pd_columns_finish(r)) != 0)
         return rc;
     pd_dsos_finish(r);

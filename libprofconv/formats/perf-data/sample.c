@@ -47,14 +47,15 @@ static const uint8_t *take_array(pfc_cursor *c, uint64_t count, size_t element) 
     return pfc_take(c, (size_t)count * element);
 }
 
-static int take_registers(pfc_cursor *c, uint64_t mask) {
-    if (pfc_u64(c) == 0)
-        return 0;
+/* The values; NULL when there are none. */
+static const uint8_t *take_registers(pfc_cursor *c, uint64_t mask, uint64_t *abi) {
+    *abi = pfc_u64(c);
+    if (*abi == 0)
+        return NULL;
     size_t count = 0;
     for (; mask; mask &= mask - 1)
         count++;
-    pfc_skip(c, 8 * count);
-    return 1;
+    return pfc_take(c, 8 * count);
 }
 
 static void take_branches(pfc_cursor *c, const pd_attr *a, pd_sample *s) {
@@ -66,16 +67,19 @@ static void take_branches(pfc_cursor *c, const pd_attr *a, pd_sample *s) {
         take_array(c, s->branch_count, 8);
 }
 
-/* What stands behind the branch stack; of it only whether a user stack was dumped is of use. */
+/* What stands behind the branch stack; of it only the dumped user stack with its registers is of use. */
 static void take_rest(pfc_cursor *c, const pd_attr *a, pd_sample *s) {
     uint64_t t = a->sample_type;
-    int registers = (t & PD_S_REGS_USER) ? take_registers(c, a->regs_user) : 0;
+    uint64_t abi = 0;
+    if (t & PD_S_REGS_USER)
+        s->registers = take_registers(c, a->regs_user, &s->registers_abi);
     if (t & PD_S_STACK_USER) {
         uint64_t size = pfc_u64(c);
         if (size) {
-            pfc_skip(c, size);
-            uint64_t used = pfc_u64(c);
-            s->stack_dump = registers && used > 0;
+            s->stack = take_array(c, size, 1);
+            uint64_t used = pfc_u64(c); /* of them; the rest was not there */
+            s->stack_size = (size_t)(used < size ? used : size);
+            s->stack_dump = s->registers && used > 0;
         }
     }
     if (t & (PD_S_WEIGHT | PD_S_WEIGHT_STRUCT))
@@ -85,7 +89,7 @@ static void take_rest(pfc_cursor *c, const pd_attr *a, pd_sample *s) {
     if (t & PD_S_TRANSACTION)
         pfc_skip(c, 8);
     if (t & PD_S_REGS_INTR)
-        take_registers(c, a->regs_intr);
+        take_registers(c, a->regs_intr, &abi);
     if (t & PD_S_PHYS_ADDR)
         pfc_skip(c, 8);
     if (t & PD_S_CGROUP)
@@ -207,8 +211,6 @@ static int take_sample(pd_reader *r, pd_event *event, const pd_sample *s) {
         r->counts.filtered++;
         return 0;
     }
-    if (s->stack_dump)
-        r->counts.stacks_not_unwound++;
     uint32_t process = r->threads.data[thread].process;
     if (event->attr.sample_type & PD_S_IP) {
         const pd_place *leaf = pd_locate(r, process, s->mode, s->ip);
