@@ -395,6 +395,18 @@ static uint32_t contexts_of(const profconv_profile *p) {
     return found;
 }
 
+/* Names end at a NUL in the file. */
+static int check_names(const pfc_gcc_order *order, profconv_error *error) {
+    for (uint32_t i = 0; i < order->name_count; i++) {
+        profconv_string s = profconv_profile_string(order->profile, order->names[i]);
+        if (s.size > 0 && memchr(s.data, 0, s.size))
+            return profconv_error_set(error, PROFCONV_E_UNSUPPORTED, PROFCONV_NO_OFFSET, 0,
+                                      "the name '%.80s' goes on after a NUL byte, which this format cannot hold",
+                                      s.data);
+    }
+    return PROFCONV_OK;
+}
+
 static int write_plain(const profconv_profile *profile, profconv_output *output, const profconv_options *options,
                        profconv_report *report, profconv_error *error) {
     pfc_mem mem;
@@ -414,7 +426,7 @@ static int write_plain(const profconv_profile *profile, profconv_output *output,
     else if (order.calls.first[1] == 0)
         status = profconv_error_set(error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
                                     "the profile has no function with source counts");
-    else if (put_all(&o) != PROFCONV_OK)
+    else if ((status = check_names(&order, error)) == PROFCONV_OK && put_all(&o) != PROFCONV_OK)
         status = pfc_mem_error(&mem, error);
     if (status == PROFCONV_OK)
         status = profconv_output_write(output, o.buf.data, o.buf.size, error);

@@ -143,6 +143,8 @@ static int write_binary(void *user, const profconv_profile *profile, profconv_ou
     pfc_mem_init(&mem, profconv_profile_allocator(profile), 0);
     pfc_buf_init(&buf, &mem);
     int status = pfc_llvm_view_make(&view, &mem, profile, error);
+    if (status == PROFCONV_OK)
+        status = pfc_llvm_view_check_names(&view, error);
     if (status == PROFCONV_OK && (view.context || (flags & PROFCONV_SOURCES_PROBES)))
         status = profconv_error_set(error, PROFCONV_E_UNSUPPORTED, PROFCONV_NO_OFFSET, 0,
                                     "the binary encoding has no place for %s; write llvm-extbinary or llvm-text",

@@ -364,6 +364,8 @@ static int write_ext(void *user, const profconv_profile *profile, profconv_outpu
     int split = strcmp(profconv_options_string(options, SCOPE, settings, "layout"), "split") == 0;
     const char *md5 = profconv_options_string(options, SCOPE, settings, "md5");
     int status = pfc_llvm_view_make(&view, &mem, profile, error);
+    if (status == PROFCONV_OK)
+        status = pfc_llvm_view_check_names(&view, error);
     o.view = &view;
     o.mem = &mem;
     o.flags = profconv_profile_info(profile)->source_flags;

@@ -106,6 +106,8 @@ typedef struct pfc_llvm_view {
 /* 0 or a status, with the error filled. Free it in both cases. */
 int pfc_llvm_view_make(pfc_llvm_view *view, pfc_mem *mem, const profconv_profile *profile, profconv_error *error);
 void pfc_llvm_view_free(pfc_llvm_view *view);
+/* For the encodings whose names end at a NUL: an error when a name holds one. */
+int pfc_llvm_view_check_names(const pfc_llvm_view *view, profconv_error *error);
 /* The hash that stands for a name: its value when names are hashes already. */
 uint64_t pfc_llvm_guid(const pfc_llvm_view *view, profconv_id name);
 /* The notes that every writer of this family makes. */

@@ -48,14 +48,6 @@ static uint32_t merged_row(pfc_merged *m, pfc_merged_row key) {
     return id;
 }
 
-/* Whether a node, or a node above it, is left out of the counts. */
-static int skipped(const pfc_merged *m, uint32_t node) {
-    for (; node != 0; node = m->rows.data[node].owner)
-        if (m->rows.data[node].skip)
-            return 1;
-    return 0;
-}
-
 /* Parents precede children in the source table, so the node above is known when a row is met. */
 static int merge_nodes(const pfc_llvm_view *view, pfc_merged *m, pfc_llvm_summary *out) {
     for (uint32_t i = 1; i < view->source_rows; i++) {
@@ -65,7 +57,7 @@ static int merge_nodes(const pfc_llvm_view *view, pfc_merged *m, pfc_llvm_summar
         if (row->parent != 0) {
             key.line = row->line;
             key.discriminator = row->discriminator;
-            key.skip = (row->attributes & PFC_LLVM_IN_BASE) != 0 || skipped(m, above);
+            key.skip = (row->attributes & PFC_LLVM_IN_BASE) != 0 || m->rows.data[above].skip;
         }
         size_t before = m->rows.count;
         uint32_t id = merged_row(m, key);

@@ -175,6 +175,8 @@ static int read_vtables(pfc_text_in *in, const pfc_text_line *line, const char *
 
 static int read_line(pfc_text_in *in, const char *text, size_t size) {
     pfc_text_line line;
+    if (size > 0 && memchr(text, 0, size))
+        return bad_line(in, text, size, "text without NUL bytes");
     pfc_text_parse(text, size, &line);
     if (line.kind == PFC_TEXT_BLANK)
         return PROFCONV_OK;

@@ -332,6 +332,17 @@ void pfc_llvm_view_free(pfc_llvm_view *view) {
     memset(view, 0, sizeof *view);
 }
 
+int pfc_llvm_view_check_names(const pfc_llvm_view *view, profconv_error *error) {
+    for (uint32_t i = 0; i < view->name_count; i++) {
+        profconv_string s = profconv_profile_string(view->profile, view->names[i]);
+        if (s.size > 0 && memchr(s.data, 0, s.size))
+            return profconv_error_set(error, PROFCONV_E_UNSUPPORTED, PROFCONV_NO_OFFSET, 0,
+                                      "the name '%.80s' goes on after a NUL byte, which this format cannot hold",
+                                      s.data);
+    }
+    return PROFCONV_OK;
+}
+
 void pfc_llvm_view_notes(const pfc_llvm_view *view, profconv_report *report) {
     uint64_t far = 0, timed = 0, filed = 0;
     for (uint32_t i = 0; i < view->bodies.count; i++)
