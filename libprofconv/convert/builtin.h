@@ -5,6 +5,7 @@
  */
 /* clang-format off */
 FORMAT(READER(perf_data)  WRITER(perf_data))
+FORMAT(READER(perf_script) NO_WRITER)
 FORMAT(READER(pprof)      WRITER(pprof))
 FORMAT(READER(collapsed)  WRITER(collapsed))
 FORMAT(READER(autofdo_text)   WRITER(autofdo_text))

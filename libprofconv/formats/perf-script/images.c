@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Images by the names that perf prints, and their rows in the profile: addresses are file offsets for files, and
+ * run-time addresses for the kernel, its modules and code made at run time.
+ */
+#include "libprofconv/formats/perf-script/ps.h"
+
+static ps_text base_name(ps_text name) {
+    size_t at = name.size;
+    while (at > 0 && name.data[at - 1] != '/')
+        at--;
+    ps_text base = {name.data + at, name.size - at};
+    return base;
+}
+
+static ps_text without_deleted(ps_text name) {
+    if (ps_text_ends(name, " (deleted)"))
+        name.size -= 10;
+    return name;
+}
+
+static int is_vdso(ps_text s) {
+    return ps_text_starts(s, "[vdso") || ps_text_is(s, "[vsyscall]") || ps_text_is(s, "[vectors]") ||
+           ps_text_is(s, "[sigpage]") || ps_text_is(s, "[uprobes]");
+}
+
+/* Memory in which code was made. */
+static int is_memory(ps_text s) {
+    static const char *const heads[] = {"//anon",      "/anon_hugepage", "/memfd:",   "memfd:",    "/dev/zero", "/SYSV",
+                                        "anon_inode:", "//toolong",      "//enomem",  "[anon",     "[heap]",    "[stack",
+                                        "[JIT ",       "[anon_shmem:",   "jit cache"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (ps_text_starts(s, heads[i]))
+            return 1;
+    return s.size == 0 || (ps_text_starts(s, "/tmp/perf-") && ps_text_ends(s, ".map"));
+}
+
+static int is_module(ps_text s) {
+    ps_text base = base_name(s);
+    return ps_text_ends(base, ".ko") || ps_text_ends(base, ".ko.xz") || ps_text_ends(base, ".ko.gz") ||
+           ps_text_ends(base, ".ko.zst") || ps_text_starts(s, "bpf_prog_") || ps_text_starts(s, "bpf_trampoline_") ||
+           ps_text_starts(s, "bpf_dispatcher_") || (ps_text_starts(s, "[") && ps_text_ends(s, "]"));
+}
+
+static int is_library(ps_text s) {
+    ps_text base = base_name(s);
+    for (size_t i = 0; i + 3 <= base.size; i++) {
+        char after = i + 3 < base.size ? base.data[i + 3] : '.';
+        if (memcmp(base.data + i, ".so", 3) == 0 && (after == '.' || after == ' '))
+            return 1;
+    }
+    return base.data == s.data; /* not a path */
+}
+
+unsigned ps_dso_kind(ps_text name) {
+    ps_text plain = without_deleted(name);
+    if (ps_text_starts(plain, "[guest") || ps_text_starts(plain, "[hypervisor"))
+        return PROFCONV_MAPPING_GUEST;
+    if (ps_text_starts(plain, "[kernel.") || ps_text_starts(base_name(plain), "vmlinux"))
+        return PROFCONV_MAPPING_KERNEL;
+    if (is_vdso(plain))
+        return PROFCONV_MAPPING_VDSO;
+    if (is_memory(plain))
+        return PROFCONV_MAPPING_JIT;
+    if (is_module(plain))
+        return PROFCONV_MAPPING_MODULE;
+    return is_library(plain) ? PROFCONV_MAPPING_LIBRARY : PROFCONV_MAPPING_EXECUTABLE;
+}
+
+static uint64_t hash_of(const ps_dso *d) { return pfc_hash_mix(d->file, (uint64_t)d->kind << 32 | d->pid); }
+static uint64_t row_hash(const void *user, uint32_t row) { return hash_of(&((const ps_reader *)user)->dsos.data[row - 1]); }
+
+uint32_t ps_dso_get(ps_reader *r, const ps_dso *key, uint64_t low, uint64_t high) {
+    uint64_t hash = hash_of(key);
+    pfc_probe probe = pfc_index_start(&r->dso_index, hash);
+    for (uint32_t row; (row = pfc_index_next(&r->dso_index, &probe)) != 0;) {
+        ps_dso *d = &r->dsos.data[row - 1];
+        if (d->file != key->file || d->kind != key->kind || d->pid != key->pid)
+            continue;
+        if (key->build_id && !d->build_id)
+            d->build_id = key->build_id;
+        if (key->bias && !d->bias) {
+            d->bias = key->bias;
+            d->reference = key->reference;
+            d->reference_address = key->reference_address;
+        }
+        if (low < high) {
+            d->low = low < d->low ? low : d->low;
+            d->high = high > d->high ? high : d->high;
+        }
+        return row - 1;
+    }
+    ps_dso d = *key;
+    d.low = low < high ? low : UINT64_MAX;
+    d.high = low < high ? high : 0;
+    d.samples = 0;
+    d.mapping = 0;
+    if (PFC_VEC_PUSH(&r->mem, &r->dsos, d) ||
+        pfc_index_insert(&r->mem, &r->dso_index, hash, (uint32_t)r->dsos.count, row_hash, r))
+        return PS_NONE;
+    return (uint32_t)r->dsos.count - 1;
+}
+
+uint32_t ps_dso_named(ps_reader *r, ps_text name, uint32_t pid) {
+    ps_dso key;
+    memset(&key, 0, sizeof key);
+    key.kind = ps_dso_kind(name);
+    if (key.kind == PROFCONV_MAPPING_KERNEL && ps_text_starts(name, "[kernel.kallsyms]"))
+        name.size = 17;
+    key.file = profconv_builder_string(r->builder, name.data, name.size);
+    if (key.kind == PROFCONV_MAPPING_JIT) {
+        uint64_t number;
+        key.pid = pid;
+        if (ps_text_starts(name, "/tmp/perf-") && pfc_parse_u64(name.data + 10, name.data + name.size, &number) &&
+            number <= UINT32_MAX)
+            key.pid = (uint32_t)number;
+    }
+    return ps_dso_get(r, &key, 0, 0);
+}
+
+static void make_row(const ps_dso *d, profconv_mapping *row) {
+    memset(row, 0, sizeof *row);
+    row->file = d->file;
+    row->build_id = d->build_id;
+    row->reference = d->reference;
+    row->reference_address = d->reference_address;
+    row->kind = d->kind;
+    row->pid = d->pid;
+    int empty = d->low >= d->high;
+    row->start = empty ? 0 : d->low;
+    row->limit = empty ? 0 : d->high;
+    switch (d->kind) {
+    case PROFCONV_MAPPING_KERNEL:
+    case PROFCONV_MAPPING_MODULE:
+        /* Without a record of where it was loaded no address in its file follows from these. */
+        row->start = d->bias;
+        row->limit = d->bias ? row->limit : 0;
+        break;
+    case PROFCONV_MAPPING_EXECUTABLE:
+    case PROFCONV_MAPPING_LIBRARY:
+        row->file_offset = row->start;
+        break;
+    case PROFCONV_MAPPING_VDSO:
+        row->start = 0;
+        break;
+    default:
+        break;
+    }
+}
+
+profconv_id ps_dso_mapping(ps_reader *r, uint32_t dso) {
+    ps_dso *d = &r->dsos.data[dso];
+    if (d->mapping == 0) {
+        profconv_mapping row;
+        make_row(d, &row);
+        d->mapping = profconv_builder_mapping(r->builder, &row);
+    }
+    return d->mapping;
+}
+
+void ps_dso_extend(ps_dso *d, uint64_t address) {
+    if (address < d->low)
+        d->low = address;
+    if (address >= d->high)
+        d->high = pfc_add_sat(address, 1);
+}
+
+void ps_dsos_finish(ps_reader *r) {
+    const ps_dso *main_dso = NULL;
+    for (size_t i = 0; i < r->dsos.count; i++) {
+        const ps_dso *d = &r->dsos.data[i];
+        if (d->mapping && d->kind == PROFCONV_MAPPING_EXECUTABLE && (!main_dso || d->samples > main_dso->samples))
+            main_dso = d;
+    }
+    for (size_t i = 0; i < r->dsos.count; i++) {
+        const ps_dso *d = &r->dsos.data[i];
+        profconv_mapping row;
+        if (!d->mapping)
+            continue;
+        make_row(d, &row);
+        if (d == main_dso)
+            row.flags |= PROFCONV_MAPPING_MAIN;
+        profconv_builder_mapping_replace(r->builder, d->mapping, &row);
+    }
+}
