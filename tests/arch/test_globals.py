@@ -87,11 +87,15 @@ def main():
         return 1
     problems = []
     counted = 0
+    owners = {}
     for path in sorted(objects):
         name = os.path.relpath(path, OBJECTS)
         found = list(symbols(path))
         problems += check(found, name)
         counted += len(found)
+        for symbol, kind, _ in found:
+            if kind in "TDBRV" and owners.setdefault(symbol, name) != name:
+                problems.append(f"{symbol} is defined in {owners[symbol]} and in {name}")
     for text in problems:
         print(text)
     print(f"{len(objects)} objects, {counted} symbols, {len(problems)} problems")

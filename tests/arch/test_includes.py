@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The shape of the tree: who may include whom, what lies where, and that every reader is fuzzed.
 
-Direction: base <- io <- model <- {formats/*, symbolize, pgo} <- convert <- bindings. Every rule that is broken is printed with
+Direction: base <- io <- model <- {formats/*, symbolize, pgo, transform} <- convert <- bindings. Every rule that is broken is printed with
 file and line.
 """
 import os
@@ -22,6 +22,7 @@ LAYERS = {
     "model": {"base", "io", "model"},
     "symbolize": {"base", "io", "model", "symbolize"},
     "pgo": {"base", "io", "model", "symbolize", "pgo"},
+    "transform": {"base", "io", "model", "transform"},
     "convert": {"base", "io", "model", "convert"},
 }
 FORMAT_HEADERS = {"base"}  # and libprofconv/io/io.h, and the format's own folder

@@ -121,12 +121,23 @@ static uint64_t loss_notes(const profconv_report *report) {
 
 static uint32_t sample_types(const profconv_profile *p) { return profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE_TYPE); }
 
+/* Whether the writer said that it left the stacks out, as for branch records that would count their samples twice. */
+static int left_stacks_out(const profconv_report *report) {
+    for (size_t i = 0; i < profconv_report_count(report); i++) {
+        profconv_note note;
+        if (profconv_report_get(report, i, &note) == PROFCONV_OK && note.kind == PROFCONV_NOTE_LOST &&
+            strncmp(note.cause, "stacks", 6) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 /* Samples: column by column where the writer keeps them all, else the one that it chose: the default. */
 static void compare_samples(const cell *c) {
     uint32_t in = sample_types(c->in);
     uint32_t back = sample_types(c->back);
     int64_t dropped = dropped_weight(c->report);
-    if (in == 0)
+    if (in == 0 || left_stacks_out(c->report))
         return;
     if (back == 0)
         fail_msg("%s: no sample type is left of %u", c->label, in);
