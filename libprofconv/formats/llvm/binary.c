@@ -145,6 +145,8 @@ static int write_binary(void *user, const profconv_profile *profile, profconv_ou
     int status = pfc_llvm_view_make(&view, &mem, profile, error);
     if (status == PROFCONV_OK)
         status = pfc_llvm_view_check_names(&view, error);
+    if (status == PROFCONV_OK)
+        status = pfc_llvm_view_check_lines(&view, 0, error);
     if (status == PROFCONV_OK && (view.context || (flags & PROFCONV_SOURCES_PROBES)))
         status = profconv_error_set(error, PROFCONV_E_UNSUPPORTED, PROFCONV_NO_OFFSET, 0,
                                     "the binary encoding has no place for %s; write llvm-extbinary or llvm-text",

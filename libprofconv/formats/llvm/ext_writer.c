@@ -366,6 +366,8 @@ static int write_ext(void *user, const profconv_profile *profile, profconv_outpu
     int status = pfc_llvm_view_make(&view, &mem, profile, error);
     if (status == PROFCONV_OK)
         status = pfc_llvm_view_check_names(&view, error);
+    if (status == PROFCONV_OK)
+        status = pfc_llvm_view_check_lines(&view, 0, error);
     o.view = &view;
     o.mem = &mem;
     o.flags = profconv_profile_info(profile)->source_flags;

@@ -95,6 +95,7 @@ typedef struct pfc_llvm_view {
     pfc_llvm_runs targets;  /* of a body row */
     int context;            /* context sensitive: the members below are filled */
     int md5;                /* names are decimal hashes */
+    int numeric;            /* all names are decimal numbers, and ordered as such */
     pfc_llvm_frame *frames;
     size_t frame_count;
     uint32_t *frame_first;   /* by position in by_context, and one more */
@@ -108,6 +109,8 @@ int pfc_llvm_view_make(pfc_llvm_view *view, pfc_mem *mem, const profconv_profile
 void pfc_llvm_view_free(pfc_llvm_view *view);
 /* For the encodings whose names end at a NUL: an error when a name holds one. */
 int pfc_llvm_view_check_names(const pfc_llvm_view *view, profconv_error *error);
+/* Line offsets have 16 bits for the readers of all encodings, in text unless a discriminator follows. */
+int pfc_llvm_view_check_lines(const pfc_llvm_view *view, int text, profconv_error *error);
 /* The hash that stands for a name: its value when names are hashes already. */
 uint64_t pfc_llvm_guid(const pfc_llvm_view *view, profconv_id name);
 /* The notes that every writer of this family makes. */

@@ -217,6 +217,8 @@ static int write_text(void *user, const profconv_profile *profile, profconv_outp
     memset(&o, 0, sizeof o);
     pfc_mem_init(&mem, profconv_profile_allocator(profile), 0);
     int status = pfc_llvm_view_make(&view, &mem, profile, error);
+    if (status == PROFCONV_OK)
+        status = pfc_llvm_view_check_lines(&view, 1, error);
     if (status == PROFCONV_OK) {
         o.view = &view;
         o.profile = profile;

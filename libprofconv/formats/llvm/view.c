@@ -33,12 +33,10 @@ uint64_t pfc_llvm_guid(const pfc_llvm_view *view, profconv_id name) {
 
 static int compare_names(const void *user, uint32_t a, uint32_t b) {
     const pfc_llvm_view *view = (const pfc_llvm_view *)user;
-    if (view->md5) {
-        uint64_t x = pfc_llvm_guid(view, a), y = pfc_llvm_guid(view, b);
-        if (x != y)
-            return x < y ? -1 : 1;
-    }
     profconv_string x = profconv_profile_string(view->profile, a), y = profconv_profile_string(view->profile, b);
+    uint64_t m, n;
+    if (view->numeric && decimal(x, &m) && decimal(y, &n) && m != n)
+        return m < n ? -1 : 1;
     int order = memcmp(x.data, y.data, x.size < y.size ? x.size : y.size);
     return order ? order : x.size < y.size ? -1 : x.size > y.size;
 }
@@ -64,6 +62,12 @@ static int collect_names(pfc_llvm_view *view) {
     if (view->context)
         for (uint32_t i = 1, n = profconv_profile_rows(p, PROFCONV_TABLE_CONTEXT); i < n; i++)
             use_name(view, profconv_profile_context(p, i)->name);
+    /* Hashes are in numeric order, also those that a text or a binary profile gave without saying what they are. */
+    view->numeric = 1;
+    for (uint32_t i = 0; view->numeric && i < view->name_count; i++) {
+        uint64_t value;
+        view->numeric = decimal(profconv_profile_string(p, view->names[i]), &value);
+    }
     int status = pfc_sort_ids(view->mem, view->names, view->name_count, compare_names, view);
     for (uint32_t i = 0; status == PROFCONV_OK && i < view->name_count; i++)
         view->rank[view->names[i]] = i;
@@ -343,18 +347,36 @@ int pfc_llvm_view_check_names(const pfc_llvm_view *view, profconv_error *error) 
     return PROFCONV_OK;
 }
 
+/* The first body, or in text also call site, whose line offset the readers refuse; 0: none. */
+static uint32_t first_far_line(const pfc_llvm_view *view, int text) {
+    for (uint32_t i = 0; i < view->bodies.count; i++) {
+        const profconv_source_body *row = profconv_profile_source_body(view->profile, view->bodies.ids[i]);
+        if (row->line > PFC_LLVM_MAX_LINE && !(text && row->discriminator))
+            return row->line;
+    }
+    for (uint32_t i = 0; text && i < view->children.count; i++) {
+        const profconv_source *row = profconv_profile_source(view->profile, view->children.ids[i]);
+        if (row->line > PFC_LLVM_MAX_LINE && !row->discriminator)
+            return row->line;
+    }
+    return 0;
+}
+
+int pfc_llvm_view_check_lines(const pfc_llvm_view *view, int text, profconv_error *error) {
+    uint32_t line = first_far_line(view, text);
+    if (line == 0)
+        return PROFCONV_OK;
+    return profconv_error_set(error, PROFCONV_E_UNSUPPORTED, PROFCONV_NO_OFFSET, 0,
+                              "a line offset of %u; no reader of this format takes more than 65535", line);
+}
+
 void pfc_llvm_view_notes(const pfc_llvm_view *view, profconv_report *report) {
-    uint64_t far = 0, timed = 0, filed = 0;
-    for (uint32_t i = 0; i < view->bodies.count; i++)
-        far += profconv_profile_source_body(view->profile, view->bodies.ids[i])->line > PFC_LLVM_MAX_LINE;
+    uint64_t timed = 0, filed = 0;
     for (uint32_t i = 1; i < view->source_rows; i++) {
         const profconv_source *row = profconv_profile_source(view->profile, i);
         timed += row->timestamp != 0;
         filed += row->file != 0;
     }
-    if (far)
-        profconv_report_add(report, PROFCONV_NOTE_WARNING, "line-offset", far, 0, PROFCONV_NO_OFFSET, 0,
-                            "line offsets above 65535, which LLVM's readers refuse");
     if (timed)
         profconv_report_add(report, PROFCONV_NOTE_LOST, "first-sample-time", timed, 0, PROFCONV_NO_OFFSET, 0,
                             "times of a function's first sample");
