@@ -219,8 +219,8 @@ static int add_calls(attribution *a, uint32_t id) {
     const pfc_key *order = a->branch_order.data;
     for (size_t i = first_of(order, a->branch_order.count, id); i < a->branch_order.count && order[i].key == id; i++) {
         const pfc_code_branch *branch = &a->maps->branches.data[order[i].id];
-        uint32_t to = pfc_function_starting(&a->functions, branch->to);
-        if (to == PFC_NO_FUNCTION || !a->functions.rows.data[a->functions.rows.data[to].canonical].selected)
+        uint32_t to = pfc_function_called(&a->functions, &a->rules->select, branch->to);
+        if (to == PFC_NO_FUNCTION)
             continue;
         uint64_t until;
         size_t depth;

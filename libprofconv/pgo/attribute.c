@@ -24,8 +24,8 @@ static const profconv_setting settings[] = {
     {"flavor", PROFCONV_SETTING_ENUM, "llvm", "llvm|gcc",
      "whose discriminators: base components and duplication factors (llvm), or raw ones (gcc)"},
     {"compat", PROFCONV_SETTING_ENUM, "none", "none|create_llvm_prof|create_gcov",
-     "do as this tool does also where it is wrong: records=ranges, targets=last, addresses=max, names=shared, and "
-     "broken-stacks=attach or guess"},
+     "do as this tool does also where it is wrong: records=ranges, targets=last, addresses=max, names=shared, entries=selected, "
+     "parts=called, and broken-stacks=attach or guess"},
     {"records", PROFCONV_SETTING_ENUM, "auto", "auto|ranges|addresses",
      "count the ranges of branch records, or the sampled addresses; auto: ranges when there are any"},
     {"targets", PROFCONV_SETTING_ENUM, "sum", "sum|last",
@@ -36,6 +36,10 @@ static const profconv_setting settings[] = {
      "function to start where it calls; auto: drop, but guess for gcc"},
     {"names", PROFCONV_SETTING_ENUM, "extent", "extent|shared",
      "functions of one name: each by its own extent, or all by that of the first"},
+    {"entries", PROFCONV_SETTING_ENUM, "all", "all|selected",
+     "entry counts: of branches from anywhere, or only of those from functions above the threshold"},
+    {"parts", PROFCONV_SETTING_ENUM, "entered", "entered|called",
+     "branches into a part that was split off a function (.cold, .__part.N): enter the part, or call the function again"},
     {"suffixes", PROFCONV_SETTING_ENUM, "selected", "selected|all|none",
      "suffixes taken off function names: .cold, .llvm.X and .__part.X; from the first dot; none"},
     {"min-count", PROFCONV_SETTING_INT, "10", NULL, "functions need more than this"},
@@ -72,6 +76,8 @@ static void read_rules(job *j) {
     rules->select.suffixes = is(j, "suffixes", "all") ? PFC_SUFFIX_ALL : is(j, "suffixes", "none") ? PFC_SUFFIX_NONE : PFC_SUFFIX_SELECTED;
     rules->select.share_names = compat || is(j, "names", "shared");
     rules->discriminators = gcc ? PFC_DISCRIMINATORS_RAW : PFC_DISCRIMINATORS_BASE;
+    rules->select.all_entries = !compat && is(j, "entries", "all");
+    rules->select.parts_are_called = compat || is(j, "parts", "called");
     rules->sum_targets = !compat && is(j, "targets", "sum");
     rules->broken_stacks = gcc ? PFC_BROKEN_GUESS : compat ? PFC_BROKEN_ATTACH : PFC_BROKEN_DROP;
     if (!compat && !is(j, "broken-stacks", "auto"))
@@ -154,6 +160,13 @@ static int place_maps(job *j, const pfc_binary *binary, pfc_code_maps *maps) {
             maps->addresses.data[kept++] = row;
     }
     maps->addresses.count = kept;
+    kept = 0;
+    for (size_t i = 0; i < maps->entries.count; i++) {
+        pfc_code_address row = maps->entries.data[i];
+        if (place(&p, &row.at, 0))
+            maps->entries.data[kept++] = row;
+    }
+    maps->entries.count = kept;
     if (p.lost)
         profconv_report_add(profconv_builder_report(j->builder), PROFCONV_NOTE_DROPPED, "outside-segments", p.lost, 0,
                             PROFCONV_NO_OFFSET, 0, "counts at file offsets that no segment of %s holds", pfc_binary_path(binary));

@@ -211,20 +211,31 @@ static int counts_calls(const pfc_function *function, int use_ranges) {
     return function->selected && (function->has_ranges || !use_ranges);
 }
 
-static void count_heads(const pfc_code_maps *maps, pfc_functions *functions, int use_ranges) {
+uint32_t pfc_function_called(const pfc_functions *functions, const pfc_select_rules *rules, uint64_t to) {
+    uint32_t at = pfc_function_starting(functions, to);
+    if (at == PFC_NO_FUNCTION || !functions->rows.data[functions->rows.data[at].canonical].selected)
+        return PFC_NO_FUNCTION;
+    return !rules->parts_are_called && pfc_is_split_part(functions->rows.data[at].name) ? PFC_NO_FUNCTION : at;
+}
+
+static void count_head(const pfc_select_rules *rules, pfc_functions *functions, uint64_t to, uint64_t count) {
+    uint32_t at = pfc_function_called(functions, rules, to);
+    if (at == PFC_NO_FUNCTION)
+        return;
+    pfc_function *callee = &functions->rows.data[functions->rows.data[at].canonical];
+    callee->head = pfc_add_sat(callee->head, count);
+}
+
+static void count_heads(const pfc_code_maps *maps, const pfc_select_rules *rules, pfc_functions *functions) {
     uint32_t hint = 0;
     for (size_t i = 0; i < maps->branches.count; i++) {
         const pfc_code_branch *branch = &maps->branches.data[i];
         uint32_t from = pfc_function_at(functions, branch->from, &hint);
-        if (from == PFC_NO_FUNCTION || !counts_calls(&functions->rows.data[from], use_ranges))
-            continue;
-        uint32_t to = pfc_function_starting(functions, branch->to);
-        if (to == PFC_NO_FUNCTION)
-            continue;
-        pfc_function *callee = &functions->rows.data[functions->rows.data[to].canonical];
-        if (callee->selected)
-            callee->head = pfc_add_sat(callee->head, branch->count);
+        if (rules->all_entries || (from != PFC_NO_FUNCTION && counts_calls(&functions->rows.data[from], rules->use_ranges)))
+            count_head(rules, functions, branch->to, branch->count);
     }
+    for (size_t i = 0; rules->all_entries && i < maps->entries.count; i++)
+        count_head(rules, functions, maps->entries.data[i].at, maps->entries.data[i].count);
 }
 
 int pfc_functions_select(pfc_mem *mem, const pfc_select_rules *rules, const pfc_code_maps *maps, pfc_functions *functions,
@@ -271,7 +282,7 @@ int pfc_functions_select(pfc_mem *mem, const pfc_select_rules *rules, const pfc_
         function->selected = function->canonical == i && group != 0 && groups.rows.data[group].count > *threshold;
     }
     if (status == 0)
-        count_heads(maps, functions, rules->use_ranges);
+        count_heads(maps, rules, functions);
     pfc_free(mem, stripped, longest);
     name_free(mem, &groups);
     pfc_arena_free(&names);

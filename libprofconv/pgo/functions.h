@@ -36,6 +36,8 @@ typedef struct pfc_select_rules {
     pfc_suffix_policy suffixes;
     int share_names;       /* functions of one name share the extent of the first, as create_llvm_prof does */
     int use_ranges;        /* zero: addresses only */
+    int all_entries;       /* branches from anywhere enter a function; else those from selected functions */
+    int parts_are_called;  /* branches into a split-off part count as calls */
 } pfc_select_rules;
 
 /* Reads the symbols. 0 or a status. */
@@ -45,6 +47,8 @@ void pfc_functions_free(pfc_mem *mem, pfc_functions *functions);
 uint32_t pfc_function_at(const pfc_functions *functions, uint64_t address, uint32_t *hint);
 /* The function that starts exactly there, or PFC_NO_FUNCTION. */
 uint32_t pfc_function_starting(const pfc_functions *functions, uint64_t address);
+/* The selected function that a branch to `to` calls, or PFC_NO_FUNCTION. After the selection. */
+uint32_t pfc_function_called(const pfc_functions *functions, const pfc_select_rules *rules, uint64_t to);
 /* Fills aggregated, selected and head from maps in addresses of the binary; *threshold gets the bound that was used, *best the
  * largest group of counts under one name. 0 or a status. */
 int pfc_functions_select(pfc_mem *mem, const pfc_select_rules *rules, const pfc_code_maps *maps, pfc_functions *functions,

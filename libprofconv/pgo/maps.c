@@ -103,8 +103,11 @@ static int collect_branches(pfc_mem *mem, const pfc_model *model, const uint8_t 
     for (size_t i = 0; i < model->branches.count; i++) {
         const profconv_branch *row = &model->branches.data[i];
         pfc_code_branch branch = {0, 0, row->count};
-        if (row->count && offset_of(model, of_binary, row->from, &branch.from) &&
-            offset_of(model, of_binary, row->to, &branch.to) && PFC_VEC_PUSH(mem, &out->branches, branch))
+        if (row->count == 0 || !offset_of(model, of_binary, row->to, &branch.to))
+            continue;
+        const pfc_code_address entry = {branch.to, row->count};
+        if (offset_of(model, of_binary, row->from, &branch.from) ? PFC_VEC_PUSH(mem, &out->branches, branch)
+                                                                 : PFC_VEC_PUSH(mem, &out->entries, entry))
             return mem->failed;
     }
     return 0;
@@ -159,4 +162,5 @@ void pfc_code_maps_free(pfc_mem *mem, pfc_code_maps *maps) {
     PFC_VEC_FREE(mem, &maps->ranges);
     PFC_VEC_FREE(mem, &maps->branches);
     PFC_VEC_FREE(mem, &maps->addresses);
+    PFC_VEC_FREE(mem, &maps->entries);
 }

@@ -28,6 +28,7 @@ typedef struct pfc_code_maps {
     PFC_VEC(pfc_code_range) ranges;
     PFC_VEC(pfc_code_branch) branches;
     PFC_VEC(pfc_code_address) addresses;
+    PFC_VEC(pfc_code_address) entries; /* targets of branches from outside the binary; not sorted */
     uint64_t branch_records; /* rows of the whole profile, whatever binary they belong to */
 } pfc_code_maps;
 

@@ -43,3 +43,8 @@ size_t pfc_strip_suffixes(pfc_suffix_policy policy, const char *name, size_t siz
     }
     return size;
 }
+
+int pfc_is_split_part(const char *name) {
+    size_t size = strlen(name);
+    return find_last(name, size, ".cold") < size || find_last(name, size, ".__part.") < size;
+}

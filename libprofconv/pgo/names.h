@@ -17,4 +17,7 @@ typedef enum pfc_suffix_policy {
 /* Writes `name` without its suffixes to `out` (room for `size` bytes; not terminated) and returns the length. */
 size_t pfc_strip_suffixes(pfc_suffix_policy policy, const char *name, size_t size, char *out);
 
+/* Nonzero for a part that was split off a function (.cold, .__part.N): what enters it is no call. */
+int pfc_is_split_part(const char *name);
+
 #endif

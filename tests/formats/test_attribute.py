@@ -40,6 +40,13 @@ NOINLINE int part(int n) __asm__("part.llvm.42");
 NOINLINE int part(int n) {
     return n ^ 77;
 }
+NOINLINE int split_cold(int n) __asm__("split.cold");
+NOINLINE int split_cold(int n) {
+    return n ^ 6;
+}
+NOINLINE int split(int n) {
+    return split_cold(n) + 1;
+}
 static inline __attribute__((always_inline)) int inner(int n) {
     return n * 11 ^ 5;
 }
@@ -51,7 +58,7 @@ int main(int argc, char **argv) {
     r += helper(r);
     r += part(r);
     (void)argv;
-    return r + other(r) + outer(r);
+    return r + other(r) + outer(r) + split(r);
 }
 """
 OTHER = """\
@@ -184,6 +191,35 @@ def rules(b, p):
     check(re.search(r"^ %d: inner:\d+\n  1: 9$" % site, out["outer"], re.M), "inlined: %s %s" % (said, out))
     total = int(re.search(r": inner:(\d+)", out["outer"])[1])
     check(0 < total < 9 * p.functions["outer"][0][1] and total % 9 == 0, "the inlined call's total: " + out["outer"])
+
+
+def entries(b, p):
+    """What enters a function: from functions without counts, and from outside the binary, too."""
+    hot, main = p.functions["hot"][0], p.functions["main"][0]
+    call = p.calls("hot") or p.calls("hot_alias")
+    path = b.maps([p.range("hot", 100)], [], ["%x->%x:30" % (call[0], hot[0])])
+    out = b.convert(path, p.path)[2]
+    check(set(out) == {"hot", "hot_alias"} and out["hot"].split("\n")[0].endswith(":30"), "entered from a cold function: %s" % out)
+    out = b.convert(path, p.path, "attribute.entries=selected")[2]
+    check(out["hot"].split("\n")[0].endswith(":0"), "entries=selected: %s" % out)
+
+    base, text_offset = p.segment[3] & ~4095, p.segment[2] & ~4095
+    key = hot[0] - text_offset
+    path = b.write("raw.prof", "1\n%x-%x:100\n1\n%x->%x:17\n" % (key, key + hot[1] - 1, (1 - base) % 2 ** 64, key))
+    told = ["profgen-raw.base=%x" % base, "profgen-raw.text-offset=%x" % text_offset]
+    status, said, out = b.convert(path, p.path, *told)
+    check(status == 0 and out["hot"].startswith("hot:%d:17\n" % (100 * hot[1])), "entered from outside: %s %s" % (said, out))
+    out = b.convert(path, p.path, "llvm-text.compat=create_llvm_prof", *told)[2]
+    check(out["hot"].startswith("hot:%d:0\n" % (100 * hot[1])), "the tool does not see those: %s" % out)
+
+    # A part that was split off shares the function's name; entering it is no call of the function.
+    part = p.functions["split.cold"][0]
+    path = b.maps([p.range("split", 20), p.range("split.cold", 3)], [], ["%x->%x:3" % (p.calls("split.cold")[0], part[0])])
+    total = 20 * p.functions["split"][0][1] + 3 * part[1]
+    out = b.convert(path, p.path)[2]
+    check(out["split"].startswith("split:%d:0\n" % total) and " split:" not in out["split"], "a part is entered: %s" % out)
+    out = b.convert(path, p.path, "attribute.parts=called")[2]
+    check(out["split"].startswith("split:%d:3\n" % total) and " split:3" in out["split"], "parts=called: %s" % out)
 
 
 def thresholds(b, p):
@@ -487,6 +523,7 @@ def main():
         b = Bench(folder)
         p = Program(folder, "program")
         rules(b, p)
+        entries(b, p)
         thresholds(b, p)
         addresses(b, p)
         names(b, p)

@@ -88,6 +88,8 @@ static void test_suffixes(void **state) {
     check_name(PFC_SUFFIX_ALL, "x", "x");
     check_name(PFC_SUFFIX_ALL, "", "");
     check_name(PFC_SUFFIX_NONE, "foo.llvm.123.cold", "foo.llvm.123.cold");
+    assert_true(pfc_is_split_part("foo.cold") && pfc_is_split_part("foo.cold.1") && pfc_is_split_part("foo.__part.7"));
+    assert_false(pfc_is_split_part("foo") || pfc_is_split_part("cold") || pfc_is_split_part("foo.part.0"));
 }
 
 int main(void) {
