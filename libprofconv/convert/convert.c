@@ -10,6 +10,7 @@
 #include "libprofconv/base/unwind.h"
 #include "libprofconv/convert/convert.h"
 #include "libprofconv/io/io.h"
+#include "libprofconv/pgo/check.h"
 
 #include <profconv/transform.h>
 
@@ -97,6 +98,9 @@ static int read_one(pfc_job *job, profconv_input *input, uint64_t used, profconv
         status = pfc_registry_need(job->registry, job->options.to, 1, &writer, error);
     if (status == PROFCONV_OK && writer)
         status = pfc_settings_labels(job->settings, format, writer, error);
+    profconv_options *filters = NULL;
+    if (status == PROFCONV_OK)
+        status = pfc_settings_filters(job->settings, format, job->options.allocator, &filters, error);
     if (status != PROFCONV_OK)
         return status;
     profconv_limits limits = job->limits;
@@ -109,6 +113,13 @@ static int read_one(pfc_job *job, profconv_input *input, uint64_t used, profconv
     if (status == PROFCONV_OK)
         status = profconv_builder_freeze(builder, out, error);
     profconv_builder_free(builder);
+    if (status == PROFCONV_OK && filters)
+        status = profconv_filter(out, filters, PROFCONV_FILTER_SAMPLES, error);
+    if (status != PROFCONV_OK) {
+        profconv_profile_free(*out);
+        *out = NULL;
+    }
+    profconv_options_free(filters);
     return status;
 }
 
@@ -218,13 +229,24 @@ static int run_steps(const pfc_job *job, const pfc_plan_step *steps, size_t coun
     return status;
 }
 
+/* Formats that count instructions by their address, made from a profile whose addresses a store took away, would look good. */
+static int check_records(const profconv_writer *target, const profconv_profile *profile, profconv_report *report,
+                         profconv_error *error) {
+    uint32_t counts = PROFCONV_FACET_BRANCHES | PROFCONV_FACET_SOURCE_COUNTS;
+    if (!((target->needs | target->improves) & counts) || (profconv_profile_facets(profile) & PROFCONV_FACET_SOURCE_COUNTS))
+        return PROFCONV_OK;
+    return pfc_check_records(profile, report, error);
+}
+
 static int prepare(const pfc_job *job, const pfc_format *writer, profconv_profile **profile, profconv_report *report,
                    profconv_error *error) {
     const profconv_writer *target = &writer->writer;
     pfc_plan plan;
     if (pfc_profile_is_empty(*profile) && (target->needs & ~profconv_profile_facets(*profile)))
         return pfc_empty_error(*profile, writer->name, error);
-    int status = pfc_settings_passes(job->settings, target, error);
+    int status = check_records(target, *profile, report, error);
+    if (status == PROFCONV_OK)
+        status = pfc_settings_passes(job->settings, target, error);
     if (status != PROFCONV_OK)
         return status;
     pfc_plan_make(profconv_profile_facets(*profile), target->needs, target->improves, job->settings, &plan);
@@ -235,6 +257,9 @@ static int prepare(const pfc_job *job, const pfc_format *writer, profconv_profil
         if (status != PROFCONV_OK)
             return status;
     }
+    status = profconv_filter(profile, job->settings, PROFCONV_FILTER_FRAMES, error);
+    if (status != PROFCONV_OK)
+        return status;
     plan.missing = target->needs & ~profconv_profile_facets(*profile);
     return plan.missing ? pfc_plan_missing(&plan, writer->name, profconv_profile_facets(*profile), error) : PROFCONV_OK;
 }

@@ -206,6 +206,7 @@ const profconv_writer pfc_perf_data_writer = {
     .settings = settings,
     .needs = 0, /* branch records, or stacks with addresses: checked when writing */
     .keeps = PROFCONV_FACET_ADDRESSES | PROFCONV_FACET_STACKS | PROFCONV_FACET_BRANCHES,
+    .improves = PROFCONV_FACET_BRANCHES,
     .binary = 1,
     .labels = "pid,tid,thread,comm,cpu,timestamp",
     .write = perf_data_write,

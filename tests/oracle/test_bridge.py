@@ -1,0 +1,444 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Branch records and stacks survive perf.data -> pprof -> store -> pprof -> perf.data, by other tools' measure too.
+
+Over the corpus' last-branch recordings: the three maps of each binary are the expected ones by every route, and so are the
+compilers' profiles; AutoFDO's sample_merger and llvm-profgen read the same out of what we write; profiles taken at different
+load addresses add up, merged by us or by Go's pprof; a store like Pyroscope, imitated here, changes nothing, unless the
+profile is of a kind that it breaks, which `check` says beforehand. Over its stack recordings: the collapsed stacks stay the
+same, and perf reads every file.
+"""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+
+SOURCE = os.environ["PROFCONV_SOURCE"]
+PROFCONV = os.environ["PROFCONV"]
+CORPUS = os.environ.get("PROFCONV_CORPUS") or os.path.join(SOURCE, "..", "shared", "corpus")
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from mkpprof import data, num, varint  # noqa: E402  (the wire format)
+
+failures = []
+counts = Counter()
+missing = set()
+
+
+def check(ok, what):
+    counts["checks"] += 1
+    if not ok:
+        failures.append(what)
+        print("FAIL", what)
+
+
+def run(command, **more):
+    env = dict(os.environ, PERF_CONFIG="/dev/null", GOTOOLCHAIN="local", GOFLAGS="", PPROF_BINARY_PATH="/nonexistent")
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, **more)
+
+
+def convert(to, out, inputs, *options):
+    done = run([PROFCONV, "convert", "-q", "-t", to, "-o", out, *options, *([inputs] if isinstance(inputs, str) else inputs)])
+    if done.returncode:
+        failures.append("%s of %s: %s" % (to, inputs, done.stderr.decode(errors="replace").strip()))
+        print("FAIL", failures[-1])
+    return done.returncode == 0
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def tool(name):
+    if shutil.which(name):
+        return True
+    missing.add(name)
+    return False
+
+
+# ---- last-branch recordings ----
+
+def recordings():
+    for path in sorted(glob.glob(os.path.join(CORPUS, "lbr", "*.lbr.data"))):
+        name = os.path.basename(path)[:-len(".lbr.data")]
+        yield name, path, os.path.join(CORPUS, "lbr", name), os.path.join(CORPUS, "lbr", "expected")
+    yield ("test", os.path.join(CORPUS, "autofdo", "test.lbr"), os.path.join(CORPUS, "autofdo", "test.binary"),
+           os.path.join(CORPUS, "autofdo", "expected"))
+
+
+def maps(path, binary, tmp):
+    out = os.path.join(tmp, "maps.txt")
+    if not convert("autofdo-text", out, path, "-s", "autofdo-text.binary=" + os.path.basename(binary)):
+        return None
+    return read(out)
+
+
+def add_maps(texts):
+    """The sum of maps texts, as the format is written: three lists of sorted keys."""
+    lists = [Counter(), Counter(), Counter()]
+    for text in texts:
+        lines = iter(text.decode().split())
+        for counter in lists:
+            for _ in range(int(next(lines))):
+                key, count = next(lines).rsplit(":", 1)
+                counter[key] += int(count)
+
+    def order(key):
+        return [int(x, 16) for x in key.replace("->", "-").split("-")]
+    out = []
+    for counter in lists:
+        out.append("%d\n" % len(counter))
+        out += ["%s:%d\n" % (k, counter[k]) for k in sorted(counter, key=order)]
+    return "".join(out).encode()
+
+
+def compiler_profiles(path, binary, tmp):
+    """The bytes of each compiler's profile."""
+    made = {}
+    for form in ("llvm-text", "llvm-extbinary", "gcc-afdo"):
+        out = os.path.join(tmp, "compiler")
+        if convert(form, out, path, "--binary", binary):
+            made[form] = read(out)
+    return made
+
+
+def measure_elsewhere(name, route, original, path, binary, expected, tmp):
+    """What other tools read out of the perf.data at `path`."""
+    if tool("sample_merger"):
+        out = os.path.join(tmp, "merged")
+        if os.path.exists(out):
+            os.unlink(out)  # it would be added to
+        run(["sample_merger", "--profile=" + path, "--binary=" + binary, "--output_file=" + out])
+        check(os.path.exists(out) and read(out) == expected, "%s: sample_merger of %s gives other maps" % (name, route))
+    if tool("llvm-profgen-19") and tool("perf"):
+        raw = []
+        for which in (original, path):
+            out = os.path.join(tmp, "raw")
+            if os.path.exists(out):
+                os.unlink(out)
+            run(["llvm-profgen-19", "--perfdata=" + which, "--binary=" + binary, "--skip-symbolization", "--output=" + out])
+            raw.append(read(out) if os.path.exists(out) else None)
+        check(raw[0] is not None and raw[0] == raw[1], "%s: llvm-profgen of %s gives another raw profile" % (name, route))
+
+
+def perf_reads(path, what):
+    if not tool("perf"):
+        return
+    for command in (["perf", "script", "-i", path], ["perf", "report", "--stdio", "-i", path]):
+        done = run(command, stdin=subprocess.DEVNULL)
+        check(done.returncode == 0, "%s: perf %s: %s" % (what, command[1], done.stderr.decode(errors="replace")[-200:]))
+
+
+def one_recording(name, path, binary, folder, tmp):
+    expected = read(os.path.join(folder, name + ".maps.txt"))
+    pprof, back, other = (os.path.join(tmp, name + x) for x in (".pb.gz", ".perf.data", ".7.perf.data"))
+    if not convert("pprof", pprof, path) or not convert("perf-data", back, pprof):
+        return
+    convert("perf-data", other, pprof, "-s", "perf-data.seed=7", "-s", "perf-data.entries=500")
+    again = os.path.join(tmp, "again")
+    convert("perf-data", again, pprof)
+    check(read(again) == read(back), name + ": the same seed gives other bytes")
+    check(read(other) != read(back), name + ": another seed gives the same bytes")
+    for route, file in (("perf.data", path), ("pprof", pprof), ("perf.data again", back), ("seed 7, long stacks", other)):
+        check(maps(file, binary, tmp) == expected, "%s: other maps by way of %s" % (name, route))
+    for route, file in (("seed 1", back), ("seed 7", other)):
+        measure_elsewhere(name, route, path, file, binary, expected, tmp)
+    perf_reads(back, name)
+    direct = compiler_profiles(path, binary, tmp)
+    for route, file in (("pprof", pprof), ("perf.data again", back)):
+        for form, made in compiler_profiles(file, binary, tmp).items():
+            check(made == direct.get(form), "%s: another %s by way of %s" % (name, form, route))
+    merge_routes(name, path, pprof, back, binary, expected, tmp)
+    split_routes(name, pprof, binary, expected, tmp)
+    store_routes(name, pprof, back, binary, expected, direct, tmp)
+
+
+def merge_routes(name, path, pprof, back, binary, expected, tmp):
+    """`back` holds the recording at other load addresses than `path`."""
+    second, ours, theirs = (os.path.join(tmp, x) for x in ("second.pb.gz", "ours.pb.gz", "theirs.pb.gz"))
+    convert("pprof", second, back)
+    twice = add_maps([expected, expected])
+    check(add_maps([expected]) == expected, name + ": the maps of the corpus are not in the order expected here")
+    convert("pprof", ours, [pprof, second])
+    check(maps(ours, binary, tmp) == twice, name + ": merged by us, the maps do not add up")
+    check(maps([path, back], binary, tmp) == twice, name + ": recordings merged by us do not add up")
+    if tool("go"):
+        done = run(["go", "tool", "pprof", "-proto", "-symbolize=none", "-output", theirs, pprof, second])
+        check(done.returncode == 0 and maps(theirs, binary, tmp) == twice, name + ": merged by Go's pprof, the maps do not add up")
+
+
+def split_routes(name, pprof, binary, expected, tmp):
+    prefix = os.path.join(tmp, "part")
+    for old in glob.glob(prefix + "*"):
+        os.unlink(old)
+    done = run([PROFCONV, "split", "-q", "--max-samples", "700", "--max-bytes", "30k", "-o", prefix, pprof])
+    parts = done.stdout.decode().split()
+    check(done.returncode == 0 and len(parts) > 1, name + ": split makes %d parts: %s" % (len(parts), done.stderr))
+    for part in parts:
+        raw = os.path.join(tmp, "raw.pb")
+        convert("pprof", raw, part, "-s", "pprof.compress=no")
+        check(len(read(raw)) <= 30 << 10, name + ": a part of %d bytes" % len(read(raw)))
+    check(maps(parts, binary, tmp) == expected, name + ": the parts do not add up")
+    if tool("go"):
+        whole = os.path.join(tmp, "whole.pb.gz")
+        run(["go", "tool", "pprof", "-proto", "-symbolize=none", "-output", whole, *parts])
+        check(maps(whole, binary, tmp) == expected, name + ": the parts merged by Go's pprof do not add up")
+
+
+# ---- a store ----
+
+def fields(message):
+    at, out = 0, []
+    while at < len(message):
+        values = []
+        for _ in range(2):
+            value = shift = 0
+            while True:
+                byte = message[at]
+                at += 1
+                value |= (byte & 127) << shift
+                shift += 7
+                if byte < 128:
+                    break
+            values.append(value)
+            if len(values) == 1 and value & 7 not in (0, 2):
+                raise ValueError("wire type %d" % (value & 7))
+        key, value = values
+        if key & 7 == 2:
+            out.append((key >> 3, message[at:at + value]))
+            at += value
+        else:
+            out.append((key >> 3, value))
+    return out
+
+
+def unpack(value):
+    if isinstance(value, int):
+        return [value]
+    out, at = [], 0
+    while at < len(value):
+        number = shift = 0
+        while True:
+            byte = value[at]
+            at += 1
+            number |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                break
+        out.append(number)
+    return out
+
+
+class Profile:
+    """As far as the store keeps it: types, samples, mappings, locations, functions."""
+
+    def __init__(self, raw):
+        self.strings, self.types, self.samples = [], [], []
+        self.mappings, self.locations, self.functions = {}, {}, {}
+        for field, value in fields(raw):
+            if field == 6:
+                self.strings.append(value)
+        for field, value in fields(raw):
+            if field not in (1, 2, 3, 4, 5):
+                continue
+            inner = fields(value)
+            plain = {k: v for k, v in inner}
+            if field == 1:
+                self.types.append((self.strings[plain.get(1, 0)], self.strings[plain.get(2, 0)]))
+            elif field == 2:
+                ids = [i for k, v in inner if k == 1 for i in unpack(v)]
+                values = [i for k, v in inner if k == 2 for i in unpack(v)]
+                self.samples.append((tuple(ids), values))
+            elif field == 3:
+                self.mappings[plain[1]] = dict(start=plain.get(2, 0), limit=plain.get(3, 0), offset=plain.get(4, 0),
+                                               file=self.strings[plain.get(5, 0)], build_id=self.strings[plain.get(6, 0)],
+                                               functions=plain.get(7, 0))
+            elif field == 4:
+                lines = tuple((dict(fields(v)).get(1, 0), dict(fields(v)).get(2, 0)) for k, v in inner if k == 4)
+                self.locations[plain[1]] = [plain.get(2, 0), plain.get(3, 0), lines]
+            else:
+                self.functions[plain[1]] = (self.strings[plain.get(2, 0)], self.strings[plain.get(3, 0)],
+                                            self.strings[plain.get(4, 0)], plain.get(5, 0))
+
+
+class Store:
+    """What Pyroscope keeps: addresses of mappings without has_functions, mappings by size, offset and build-id (or file), no
+    labels, one series a sample type; each answer is one merged profile with a made-up period, time and duration."""
+
+    def __init__(self):
+        self.series, self.mapping_rows, self.start = {}, {}, {}
+
+    def push(self, raw):
+        p = Profile(raw)
+
+        def place(mapping, address):
+            m = p.mappings.get(mapping)
+            if m is None:
+                return None, address
+            start, limit = (0, 0) if m["functions"] else (m["start"], m["limit"])
+            key = ((limit - start + 4095) & ~4095, m["offset"], m["build_id"] or m["file"])
+            self.start.setdefault(key, (start, limit, m))  # the first one met; addresses are never rebased
+            return key, 0 if m["functions"] else address
+
+        def location(number):
+            mapping, address, lines = p.locations[number]
+            key, address = place(mapping, address)
+            named = tuple((p.functions[f], line) for f, line in lines)
+            return None if address == 0 and not named else (key, address, named)
+        for ids, values in p.samples:
+            stack = tuple(location(i) for i in ids)
+            if None in stack:
+                continue
+            for kind, value in zip(p.types, values):
+                if value:
+                    self.series.setdefault(kind, Counter())[stack] += value
+
+    def answer(self, kind):
+        strings, tables, out = [b""], {"m": [], "l": [], "f": []}, []
+
+        def text(s):
+            if s not in strings:
+                strings.append(s)
+            return strings.index(s)
+
+        def row(table, item):
+            if item not in tables[table]:
+                tables[table].append(item)
+            return tables[table].index(item) + 1
+        out.append(data(1, num(1, text(kind[0])) + num(2, text(kind[1]))))
+        for stack, value in self.series[kind].items():
+            ids = b"".join(varint(row("l", frame)) for frame in stack)
+            out.append(data(2, data(1, ids) + data(2, varint(value))))
+        for i, (key, address, lines) in enumerate(tables["l"]):
+            body = num(1, i + 1) + (num(2, row("m", key)) if key else b"") + num(3, address)
+            for function, line in lines:
+                body += data(4, num(1, row("f", function)) + num(2, line))
+            out.append(data(4, body))
+        for i, key in enumerate(tables["m"]):
+            start, limit, m = self.start[key]
+            out.append(data(3, num(1, i + 1) + num(2, start) + num(3, limit) + num(4, m["offset"]) + num(5, text(m["file"])) +
+                            num(6, text(m["build_id"])) + (num(7, 1) if m["functions"] else b"")))
+        for i, (name, system, file, start) in enumerate(tables["f"]):
+            out.append(data(5, num(1, i + 1) + num(2, text(name)) + num(3, text(system)) + num(4, text(file)) + num(5, start)))
+        out.append(data(11, num(1, text(b"cpu")) + num(2, text(b"nanoseconds"))) + num(12, 1000000000))
+        out.append(num(9, 1700000000000000000) + num(10, 3600000000000) + num(14, text(kind[0])))
+        return b"".join(out) + b"".join(data(6, s) for s in strings)
+
+
+def raw_pprof(path, tmp, *options):
+    out = os.path.join(tmp, "upload.pb")
+    convert("pprof", out, path, "-s", "pprof.compress=no", *options)
+    return read(out)
+
+
+def answers(store, tmp):
+    """One pprof a sample type, in an order of no meaning."""
+    paths = []
+    for kind in sorted(store.series, key=lambda k: k[0][::-1]):
+        if kind[0] in (b"branch", b"branch_mispredicted", b"range", b"address"):
+            paths.append(os.path.join(tmp, "answer.%d.pb" % len(paths)))
+            with open(paths[-1], "wb") as file:
+                file.write(store.answer(kind))
+    return paths
+
+
+def marked(raw, functions, bias):
+    """The upload as a careless profiler makes it: has_functions set, or at run-time addresses."""
+    out = []
+    for field, value in fields(raw):
+        if field in (3, 4):
+            f = fields(value)
+            d = dict(f)
+            real = d.get(3, 0) or d.get(2, 0) if field == 3 else d.get(2, 0)
+            shift = {2, 3} if field == 3 else {3}
+            body = b""
+            keys = [k for k, _ in f]
+            for k, v in f + ([(2, 0)] if field == 3 and 2 not in keys else []):
+                v = v + bias if k in shift and real and isinstance(v, int) else v
+                body += data(k, v) if isinstance(v, bytes) else num(k, v)
+            value = body + (num(7, 1) if functions and field == 3 else b"")
+        out.append(data(field, value) if isinstance(value, bytes) else num(field, value))
+    return b"".join(out)
+
+
+def store_routes(name, pprof, back, binary, expected, direct, tmp):
+    store = Store()
+    store.push(raw_pprof(pprof, tmp))
+    paths = answers(store, tmp)
+    check(len(paths) >= 3, name + ": the store has %d series of records" % len(paths))
+    check(maps(paths, binary, tmp) == expected, name + ": other maps after the store")
+    for form, made in compiler_profiles(paths, binary, tmp).items():
+        check(made == direct.get(form), "%s: another %s after the store" % (name, form))
+    store.push(raw_pprof(back, tmp))  # the same run, loaded elsewhere
+    check(maps(answers(store, tmp), binary, tmp) == add_maps([expected, expected]), name + ": two uploads do not add up")
+
+    good = os.path.join(tmp, "good.pb")
+    bad = os.path.join(tmp, "bad.pb")
+    with open(good, "wb") as file:
+        file.write(raw_pprof(pprof, tmp))
+    done = run([PROFCONV, "check", "--for", "llvm", good])
+    check(done.returncode == 0 and b"has_functions" not in done.stdout and b"run-time" not in done.stdout,
+          name + ": check finds fault with a good profile: %s" % done.stdout)
+    with open(bad, "wb") as file:
+        file.write(marked(read(good), False, 0x555555000000))
+    done = run([PROFCONV, "check", "--for", "llvm", bad])
+    check(b"run-time addresses" in done.stdout, name + ": check does not warn of run-time addresses")
+    with open(bad, "wb") as file:
+        file.write(marked(read(good), True, 0))
+    done = run([PROFCONV, "check", "--for", "llvm", bad])
+    check(b"has_functions" in done.stdout, name + ": check does not warn of has_functions")
+    store = Store()
+    store.push(read(bad))
+    paths = answers(store, tmp)
+    if name == "test":  # without names, a location that lost its address is dropped by the store with all its samples
+        check(not paths, name + ": the store kept locations with neither address nor line")
+        return
+    done = run([PROFCONV, "check", "--for", "gcc", *paths])
+    check(done.returncode == 1 and b"lost their addresses" in done.stdout, name + ": check accepts cleared addresses")
+    for form in ("llvm-text", "autofdo-text", "perf-data"):
+        done = run([PROFCONV, "convert", "-t", form, "-o", os.path.join(tmp, "refused"), *paths])
+        check(done.returncode == 1 and b"addresses" in done.stderr, "%s: %s is made from cleared addresses: %s" % (
+            name, form, done.stderr[-200:]))
+
+
+# ---- stack recordings ----
+
+def stacks(tmp):
+    folders = [os.path.join(CORPUS, "perfdata", x, "*") for x in ("gen", "real", "synth")]
+    paths = sorted(p for f in folders for p in glob.glob(f) if os.path.isfile(p))
+    if os.environ.get("PROFCONV_SANITIZED"):
+        paths = paths[::4]
+    first, between, back, second = (os.path.join(tmp, x) for x in ("first", "between.pb", "back.data", "second"))
+    plain = ["-s", "convert.symbolize=no"]
+    labels = ["-s", "perf-data.labels=pid,tid,thread,comm,cpu,timestamp"]
+    for path in paths:
+        name = os.path.basename(path)
+        if run([PROFCONV, "convert", "-q", "-t", "collapsed", "-o", first, *plain, path]).returncode:
+            continue  # nothing in it, or no recording
+        counts["stack recordings"] += 1
+        if not convert("pprof", between, path, *plain, *labels) or \
+                not convert("perf-data", back, between, "-s", "perf-data.content=stacks"):
+            continue
+        convert("collapsed", second, back, *plain)
+        check(read(first) == read(second), name + ": other collapsed stacks by way of pprof and perf.data")
+        perf_reads(back, name)
+
+
+def main():
+    if not os.path.isdir(CORPUS):
+        print("skipped: no conformance corpus at", CORPUS)
+        return 77
+    with tempfile.TemporaryDirectory() as tmp:
+        for name, path, binary, folder in recordings():
+            counts["last-branch recordings"] += 1
+            one_recording(name, path, binary, folder, tmp)
+        stacks(tmp)
+    check(counts["last-branch recordings"] >= 4 and counts["stack recordings"] >= 10, "too few recordings: %s" % dict(counts))
+    print(dict(counts), "without: " + ", ".join(sorted(missing)) if missing else "")
+    return 1 if failures else 0
+
+
+sys.exit(main())
