@@ -205,7 +205,7 @@ typedef struct profconv_note {
     const char *cause;          /* stable short key, e.g. "unmapped-address" */
     const char *message;        /* first message of this cause */
     uint64_t count;             /* how many times */
-    int64_t weight;             /* DROPPED: weight of the dropped samples, else 0 */
+    int64_t weight;             /* of the samples that were dropped or, for an INFO note, filtered out; else 0 */
     uint64_t offset;            /* of the first one, or PROFCONV_NO_OFFSET */
     uint64_t line;              /* of the first one, or 0 */
 } profconv_note;

@@ -51,8 +51,9 @@ PROFCONV_API int profconv_registry_find(const profconv_registry *registry, const
 /** The format to write to a file of this name: the writer with the longest matching suffix. PROFCONV_E_NOT_FOUND. */
 PROFCONV_API int profconv_registry_find_suffix(const profconv_registry *registry, const char *path,
                                                profconv_format_info *out);
-/** The passes and their settings: index 0, 1, …; returns NULL past the last. After the passes comes "convert", which is
- *  none: the scope of the settings of conversion as a whole, "convert.<pass>=auto|no|yes" (yes: even where nothing is missing). */
+/** The passes and their settings: index 0, 1, …; returns NULL past the last. After the passes come "convert" and
+ *  "filter", which are none: the scopes of the settings of conversion as a whole, "convert.<pass>=auto|no|yes" (yes: even where
+ *  nothing is missing), and of filters (transform.h). */
 PROFCONV_API const char *profconv_pass_name(size_t index, const profconv_setting **settings);
 
 /** How a conversion runs. Zero-initialise and set struct_size; NULL pointers mean defaults. */
@@ -73,12 +74,14 @@ typedef struct profconv_convert_options {
 PROFCONV_API int profconv_detect(const profconv_registry *registry, profconv_input *input, profconv_format_info *out,
                                  profconv_error *error);
 
-/** Reads one input. `options->to`, when given, chooses the labels that are read by default. */
+/** Reads one input. `options->to`, when given, chooses the labels that are read by default. Filters of samples are applied, by
+ *  the reader where it has them. */
 PROFCONV_API int profconv_read(const profconv_registry *registry, profconv_input *input,
                                const profconv_convert_options *options, profconv_profile **out, profconv_error *error);
 
 /**
- * Runs the passes so that `*profile` has the facets that `options->to` needs, and those that improve it. Takes the profile
+ * Runs the passes so that `*profile` has the facets that `options->to` needs, and those that improve it, and applies filters of
+ * frames. Takes the profile
  * over and puts the new one in its place; on failure the old one is left, with what the passes had added until then. Notes go to
  * the profile's report and to `report`. PROFCONV_E_MISSING_FACET names what is missing, what is there, and which pass
  * could add it from what.

@@ -72,8 +72,8 @@ PROFCONV_API int profconv_filter(profconv_profile **profile, const profconv_opti
 
 /**
  * A new profile with every value and count times numerator / denominator (> 0), in whole numbers: what rounding takes from one
- * row the next ones get, so that each column's sum is floor(old sum * numerator / denominator). Durations stay. Rows that become
- * zero are kept out. A negative numerator is for profiles of samples only.
+ * row the next ones get, so that each column's sum is its old sum times that, rounded once: down for a numerator above 0.
+ * Durations stay. Samples and branches that become zero are left out. A negative numerator is for profiles of samples only.
  */
 PROFCONV_API int profconv_scale(const profconv_profile *profile, int64_t numerator, uint64_t denominator,
                                 profconv_profile **out, profconv_error *error);

@@ -56,6 +56,8 @@ typedef struct pfc_plan {
 
 /* The scope of the settings that say which passes run, and its declarations. */
 #define PFC_CONVERT_SCOPE "convert"
+/* And that of the filters (transform/). */
+#define PFC_FILTER_SCOPE "filter"
 extern const profconv_setting pfc_convert_settings[];
 
 const pfc_pass *pfc_pass_find(const char *name);
@@ -75,6 +77,10 @@ int pfc_settings_resolve(const profconv_registry *registry, const profconv_conve
                          profconv_options **out, profconv_error *error);
 int pfc_settings_labels(profconv_options *settings, const pfc_format *reader, const pfc_format *writer,
                         profconv_error *error);
+/* Hands filters to the reader, where it has them itself, and asks it for the labels that the others look at. `out` gets what is
+ * left of the filters of PROFCONV_FILTER_SAMPLES; it is for the caller to free. */
+int pfc_settings_filters(profconv_options *settings, const pfc_format *reader, const profconv_allocator *allocator,
+                         profconv_options **out, profconv_error *error);
 /* Fills in what the writer wants passes to be told; what the user told them stays. */
 int pfc_settings_passes(profconv_options *settings, const profconv_writer *writer, profconv_error *error);
 

@@ -9,6 +9,8 @@
 
 #include "libprofconv/convert/convert.h"
 
+#include <profconv/transform.h>
+
 static const pfc_pass *const passes[] = {
     &pfc_symbolize_pass,
     &pfc_attribute_pass,
@@ -39,11 +41,13 @@ const pfc_pass *pfc_pass_find(const char *name) {
 }
 
 const char *profconv_pass_name(size_t index, const profconv_setting **settings) {
-    if (index > PASS_COUNT)
+    if (index > PASS_COUNT + 1)
         return NULL;
     if (settings)
-        *settings = index < PASS_COUNT ? passes[index]->settings : pfc_convert_settings;
-    return index < PASS_COUNT ? passes[index]->name : PFC_CONVERT_SCOPE;
+        *settings = index < PASS_COUNT    ? passes[index]->settings
+                    : index == PASS_COUNT ? pfc_convert_settings
+                                          : profconv_filter_settings();
+    return index < PASS_COUNT ? passes[index]->name : index == PASS_COUNT ? PFC_CONVERT_SCOPE : PFC_FILTER_SCOPE;
 }
 
 static const char *when(const profconv_options *settings, const pfc_pass *pass) {

@@ -10,10 +10,13 @@
 #include "libprofconv/base/options.h"
 #include "libprofconv/convert/convert.h"
 
+#include <profconv/transform.h>
+
 #define LABELS_KEY "labels"
 
 static int is_pass_scope(const char *scope) {
-    return pfc_pass_find(scope) != NULL || strcmp(scope, PFC_CONVERT_SCOPE) == 0;
+    return pfc_pass_find(scope) != NULL || strcmp(scope, PFC_CONVERT_SCOPE) == 0 ||
+           strcmp(scope, PFC_FILTER_SCOPE) == 0;
 }
 
 static int unknown_scope(const profconv_registry *registry, const char *scope, const char *key, profconv_error *error) {
@@ -110,6 +113,72 @@ int pfc_settings_labels(profconv_options *settings, const pfc_format *reader, co
     if (!labels)
         return PROFCONV_OK;
     return profconv_options_put(settings, reader->name, LABELS_KEY, labels, error);
+}
+
+/* Labels that readers of recordings can make: a filter that looks at one needs it. */
+static int add_labels(profconv_options *settings, const pfc_format *reader, const char *keys, profconv_error *error) {
+    static const char *const known[] = {"pid", "tid", "thread", "comm", "cpu", "timestamp", "cgroup"};
+    const char *now = profconv_options_string(settings, reader->name, reader->reader.settings, LABELS_KEY);
+    char labels[200];
+    size_t size = strcspn(keys, ",=");
+    for (;; keys += size + 1, size = strcspn(keys, ",=")) {
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+            const char *at = now ? strstr(now, known[i]) : NULL;
+            size_t end = strlen(known[i]);
+            if (size != end || memcmp(known[i], keys, size) != 0)
+                continue;
+            if (at && (at == now || at[-1] == ',') && (at[end] == '\0' || at[end] == ','))
+                continue; /* it is there */
+            int n = snprintf(labels, sizeof labels, "%s%s%s", now ? now : "", now && *now ? "," : "", known[i]);
+            if (n < 0 || (size_t)n >= sizeof labels)
+                return PROFCONV_OK;
+            int status = profconv_options_put(settings, reader->name, LABELS_KEY, labels, error);
+            if (status != PROFCONV_OK)
+                return status;
+            now = profconv_options_string(settings, reader->name, reader->reader.settings, LABELS_KEY);
+        }
+        if (keys[size] != ',')
+            return PROFCONV_OK;
+    }
+}
+
+/* Every value of filter.KEY as `scope`.KEY. */
+static int copy_values(const profconv_options *from, profconv_options *to, const char *scope, const char *key,
+                       profconv_error *error) {
+    const char *value;
+    int status = PROFCONV_OK;
+    for (size_t i = 0; status == PROFCONV_OK && (value = profconv_options_item(from, PFC_FILTER_SCOPE, key, i)); i++)
+        status = profconv_options_put(to, scope, key, value, error);
+    return status;
+}
+
+int pfc_settings_filters(profconv_options *settings, const pfc_format *reader, const profconv_allocator *allocator,
+                         profconv_options **out, profconv_error *error) {
+    static const char *const on_labels[] = {"label", "tagfocus", "tagignore", "tagroot", "tagleaf"};
+    static const char *const on_samples[] = {"event", "pid", "tid", "comm", "cpu", "time", "label", "tagfocus", "tagignore"};
+    const char *value;
+    *out = NULL;
+    if (!profconv_filter_wanted(settings, PROFCONV_FILTER_ALL))
+        return PROFCONV_OK;
+    int status = profconv_options_new(out, allocator, error);
+    for (size_t i = 0; status == PROFCONV_OK && i < sizeof on_samples / sizeof *on_samples; i++) {
+        const char *key = on_samples[i];
+        if (!declares(reader->reader.settings, key))
+            status = copy_values(settings, *out, PFC_FILTER_SCOPE, key, error);
+        else if (!profconv_options_has(settings, reader->name, key))
+            status = copy_values(settings, settings, reader->name, key, error);
+    }
+    for (size_t i = 0; declares(reader->reader.settings, LABELS_KEY) && i < sizeof on_labels / sizeof *on_labels; i++) {
+        for (size_t k = 0; status == PROFCONV_OK &&
+                           (value = profconv_options_item(settings, PFC_FILTER_SCOPE, on_labels[i], k)) != NULL;
+             k++)
+            status = add_labels(settings, reader, value, error);
+    }
+    if (status != PROFCONV_OK) {
+        profconv_options_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 int pfc_settings_passes(profconv_options *settings, const profconv_writer *writer, profconv_error *error) {

@@ -31,6 +31,7 @@ FORMAT_HEADERS = {"base"}  # and libprofconv/io/io.h, and the format's own folde
 EXTERNAL = [
     (re.compile(r"^(elfutils/.*|libelf\.h|gelf\.h|dwarf\.h|libiberty/.*|demangle\.h|libiberty\.h)$"), "libprofconv/symbolize/"),
     (re.compile(r"^(protobuf-c/.*|google/.*|.*\.pb-c\.h)$"), "libprofconv/formats/pprof/"),
+    (re.compile(r"^regex\.h$"), "libprofconv/transform/"),
     (re.compile(r"^(zlib|zconf)\.h$"), "libprofconv/io/"),
     (re.compile(r"^(zstd.*|zdict)\.h$"), ("libprofconv/formats/perf-data/", "libprofconv/symbolize/")),
 ]
