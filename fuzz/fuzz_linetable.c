@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Line number programs of debug information: the bytes are .debug_line, and the string sections, too. The table must be in order and
- * inside itself, what it finds must cover what was asked for, and a small budget must be kept.
+ * Line number programs of debug information: the bytes are .debug_line, and the string sections, too. The table must be
+ * in order and inside itself, what it finds must cover what was asked for, and a small budget must be kept.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "libprofconv/symbolize/linetable.h"
 
-#define MUST(condition)      \
-    do {                     \
-        if (!(condition))    \
-            abort();         \
+#define MUST(condition)                                                                                                \
+    do {                                                                                                               \
+        if (!(condition))                                                                                              \
+            abort();                                                                                                   \
     } while (0)
 
 static int keep(const void *user, uint64_t start) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * The attribution of counts, by create_llvm_prof's rules: every byte of a selected function that has a source position
- * puts that position into the profile, with count 0 if it never ran; a range adds its count to each of its bytes; a function's
- * total is the sum over its bytes, a position's count the largest of its bytes; a branch to the start of a selected function is
- * a call.
+ * puts that position into the profile, with count 0 if it never ran; a range adds its count to each of its bytes; a
+ * function's total is the sum over its bytes, a position's count the largest of its bytes; a branch to the start of a
+ * selected function is a call.
  *
- * Nothing here is done byte by byte: an inline stack holds for a run of bytes, and counts are constant between the ends of
- * ranges, so the work grows with the line table and the number of distinct ranges.
+ * Nothing here is done byte by byte: an inline stack holds for a run of bytes, and counts are constant between the ends
+ * of ranges, so the work grows with the line table and the number of distinct ranges.
  */
 #include "libprofconv/pgo/accumulate.h"
 
@@ -167,7 +167,8 @@ static int range_pieces(attribution *a, uint32_t id) {
 static int address_pieces(attribution *a, uint32_t id) {
     const pfc_key *order = a->address_order.data;
     a->pieces.count = 0;
-    for (size_t i = first_of(order, a->address_order.count, id); i < a->address_order.count && order[i].key == id; i++) {
+    for (size_t i = first_of(order, a->address_order.count, id); i < a->address_order.count && order[i].key == id;
+         i++) {
         const pfc_code_address *row = &a->maps->addresses.data[order[i].id];
         const piece p = {row->at, row->at + 1, row->count};
         if (PFC_VEC_PUSH(a->mem, &a->pieces, p))
@@ -224,7 +225,8 @@ static int add_calls(attribution *a, uint32_t id) {
             continue;
         uint64_t until;
         size_t depth;
-        int status = pfc_binary_frames_run(a->binary, branch->from, branch->from + 1, a->frames, MAX_FRAMES, &depth, &until);
+        int status =
+            pfc_binary_frames_run(a->binary, branch->from, branch->from + 1, a->frames, MAX_FRAMES, &depth, &until);
         if (status)
             return status;
         if (!depth || !pfc_binary_frames_from_debug_info(a->binary))
@@ -271,18 +273,18 @@ static int accumulate_function(attribution *a, uint32_t id, pfc_accumulate_resul
     return profconv_builder_status(a->builder, NULL);
 }
 
-#define ORDER(a, list, table, member)                                                       \
-    do {                                                                                    \
-        uint32_t hint = 0;                                                                  \
-        for (size_t i = 0; status == 0 && i < (a)->maps->table.count; i++) {                \
-            uint64_t address = (a)->maps->table.data[i].member;                             \
-            uint32_t at = pfc_function_at(&(a)->functions, address, &hint);                 \
-            const pfc_key key = {at, (uint32_t)i, (uint32_t)i};                             \
-            if (at != PFC_NO_FUNCTION && PFC_VEC_PUSH((a)->mem, &(a)->list, key))           \
-                status = (a)->mem->failed;                                                  \
-        }                                                                                   \
-        if (status == 0)                                                                    \
-            status = pfc_sort_keys((a)->mem, (a)->list.data, (a)->list.count);              \
+#define ORDER(a, list, table, member)                                                                                  \
+    do {                                                                                                               \
+        uint32_t hint = 0;                                                                                             \
+        for (size_t i = 0; status == 0 && i < (a)->maps->table.count; i++) {                                           \
+            uint64_t address = (a)->maps->table.data[i].member;                                                        \
+            uint32_t at = pfc_function_at(&(a)->functions, address, &hint);                                            \
+            const pfc_key key = {at, (uint32_t)i, (uint32_t)i};                                                        \
+            if (at != PFC_NO_FUNCTION && PFC_VEC_PUSH((a)->mem, &(a)->list, key))                                      \
+                status = (a)->mem->failed;                                                                             \
+        }                                                                                                              \
+        if (status == 0)                                                                                               \
+            status = pfc_sort_keys((a)->mem, (a)->list.data, (a)->list.count);                                         \
     } while (0)
 
 static int order_records(attribution *a) {

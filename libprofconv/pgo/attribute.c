@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pass "attribute": counts of branch records, or of sampled addresses, become counts of source positions with the help of
- * the binary; without a binary, the lines of symbolized leaves are counted. Every case that leaves nothing has its own message.
+ * The pass "attribute": counts of branch records, or of sampled addresses, become counts of source positions with the
+ * help of the binary; without a binary, the lines of symbolized leaves are counted. Every case that leaves nothing has
+ * its own message.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,22 +25,26 @@ static const profconv_setting settings[] = {
     {"flavor", PROFCONV_SETTING_ENUM, "llvm", "llvm|gcc",
      "whose discriminators: base components and duplication factors (llvm), or raw ones (gcc)"},
     {"compat", PROFCONV_SETTING_ENUM, "none", "none|create_llvm_prof|create_gcov",
-     "do as this tool does also where it is wrong: records=ranges, targets=last, addresses=max, names=shared, entries=selected, "
+     "do as this tool does also where it is wrong: records=ranges, targets=last, addresses=max, names=shared, "
+     "entries=selected, "
      "parts=called, and broken-stacks=attach or guess"},
     {"records", PROFCONV_SETTING_ENUM, "auto", "auto|ranges|addresses",
      "count the ranges of branch records, or the sampled addresses; auto: ranges when there are any"},
     {"targets", PROFCONV_SETTING_ENUM, "sum", "sum|last",
      "call targets of several branches at one position: add up, or the branch with the highest address wins"},
-    {"addresses", PROFCONV_SETTING_ENUM, "sum", "sum|max", "sampled addresses at one position: add up, or the largest counts"},
+    {"addresses", PROFCONV_SETTING_ENUM, "sum", "sum|max",
+     "sampled addresses at one position: add up, or the largest counts"},
     {"broken-stacks", PROFCONV_SETTING_ENUM, "auto", "auto|drop|attach|guess",
-     "code inlined through a function without a start line: leave its position out, put it into the last known function, or take that "
+     "code inlined through a function without a start line: leave its position out, put it into the last known "
+     "function, or take that "
      "function to start where it calls; auto: drop, but guess for gcc"},
     {"names", PROFCONV_SETTING_ENUM, "extent", "extent|shared",
      "functions of one name: each by its own extent, or all by that of the first"},
     {"entries", PROFCONV_SETTING_ENUM, "all", "all|selected",
      "entry counts: of branches from anywhere, or only of those from functions above the threshold"},
     {"parts", PROFCONV_SETTING_ENUM, "entered", "entered|called",
-     "branches into a part that was split off a function (.cold, .__part.N): enter the part, or call the function again"},
+     "branches into a part that was split off a function (.cold, .__part.N): enter the part, or call the function "
+     "again"},
     {"suffixes", PROFCONV_SETTING_ENUM, "selected", "selected|all|none",
      "suffixes taken off function names: .cold, .llvm.X and .__part.X; from the first dot; none"},
     {"min-count", PROFCONV_SETTING_INT, "10", NULL, "functions need more than this"},
@@ -73,7 +78,9 @@ static void read_rules(job *j) {
     int64_t minimum = profconv_options_int(j->options, SCOPE, settings, "min-count");
     rules->select.minimum = minimum > 0 ? (uint64_t)minimum : 0;
     rules->select.fraction = profconv_options_float(j->options, SCOPE, settings, "min-share");
-    rules->select.suffixes = is(j, "suffixes", "all") ? PFC_SUFFIX_ALL : is(j, "suffixes", "none") ? PFC_SUFFIX_NONE : PFC_SUFFIX_SELECTED;
+    rules->select.suffixes = is(j, "suffixes", "all")    ? PFC_SUFFIX_ALL
+                             : is(j, "suffixes", "none") ? PFC_SUFFIX_NONE
+                                                         : PFC_SUFFIX_SELECTED;
     rules->select.share_names = compat || is(j, "names", "shared");
     rules->discriminators = gcc ? PFC_DISCRIMINATORS_RAW : PFC_DISCRIMINATORS_BASE;
     rules->select.all_entries = !compat && is(j, "entries", "all");
@@ -169,7 +176,8 @@ static int place_maps(job *j, const pfc_binary *binary, pfc_code_maps *maps) {
     maps->entries.count = kept;
     if (p.lost)
         profconv_report_add(profconv_builder_report(j->builder), PROFCONV_NOTE_DROPPED, "outside-segments", p.lost, 0,
-                            PROFCONV_NO_OFFSET, 0, "counts at file offsets that no segment of %s holds", pfc_binary_path(binary));
+                            PROFCONV_NO_OFFSET, 0, "counts at file offsets that no segment of %s holds",
+                            pfc_binary_path(binary));
     return pfc_code_maps_sort(j->mem, maps);
 }
 
@@ -184,19 +192,20 @@ static int choose_records(job *j, const pfc_code_maps *maps, const char *path) {
     int ranges = j->records != 2 && maps->ranges.count > 0;
     j->rules.select.use_ranges = ranges || j->records == 1;
     if (j->records == 1 && !ranges)
-        return fail(j, PROFCONV_E_EMPTY, maps->branch_records
-                        ? "none of the profile's %llu branch records lies in %s"
-                        : "the profile has no branch records (%llu); record with last-branch records (perf record -b)%.0s",
-                    (unsigned long long)maps->branch_records, path);
+        return fail(
+            j, PROFCONV_E_EMPTY,
+            maps->branch_records
+                ? "none of the profile's %llu branch records lies in %s"
+                : "the profile has no branch records (%llu); record with last-branch records (perf record -b)%.0s",
+            (unsigned long long)maps->branch_records, path);
     if (ranges)
         return 0;
     if (maps->addresses.count == 0)
         return fail(j, PROFCONV_E_EMPTY, "no sample and no branch record lies in %s", path);
     if (j->records == 0)
-        profconv_report_add(profconv_builder_report(j->builder), PROFCONV_NOTE_WARNING, "no-branch-records", 1, 0,
-                            PROFCONV_NO_OFFSET, 0,
-                            "no branch records in %s: sampled addresses are counted instead, without calls and entry counts",
-                            path);
+        profconv_report_add(
+            profconv_builder_report(j->builder), PROFCONV_NOTE_WARNING, "no-branch-records", 1, 0, PROFCONV_NO_OFFSET,
+            0, "no branch records in %s: sampled addresses are counted instead, without calls and entry counts", path);
     return 0;
 }
 
@@ -207,10 +216,11 @@ static int explain_nothing(job *j, pfc_binary *binary, const pfc_accumulate_resu
     if (result->functions == 0 && result->best == 0)
         return fail(j, PROFCONV_E_EMPTY, "no count lies in a function of %s: it has no symbols there", path);
     if (result->functions == 0 || (pruned && result->emitted))
-        return fail(j, PROFCONV_E_EMPTY, "every function of %s is at or below the threshold of %llu counts (the largest has %llu)",
-                    path, (unsigned long long)result->threshold, (unsigned long long)result->best);
-    return fail(j, PROFCONV_E_EMPTY, "the %llu hot functions of %s have no line information", (unsigned long long)result->functions,
-                path);
+        return fail(j, PROFCONV_E_EMPTY,
+                    "every function of %s is at or below the threshold of %llu counts (the largest has %llu)", path,
+                    (unsigned long long)result->threshold, (unsigned long long)result->best);
+    return fail(j, PROFCONV_E_EMPTY, "the %llu hot functions of %s have no line information",
+                (unsigned long long)result->functions, path);
 }
 
 /* Addresses of one processor's code mean nothing in another's, though they may well fit. */
@@ -220,9 +230,10 @@ static int check_architecture(job *j, const pfc_binary *binary) {
     for (size_t i = 0; of_binary && i < model->attributes.count; i++) {
         const char *recorded = pfc_model_string(model, model->attributes.data[i].value).data;
         const char *family = pfc_architecture_of(recorded);
-        if (strcmp(pfc_model_string(model, model->attributes.data[i].key).data, "arch") == 0 && family && strcmp(family, of_binary) != 0)
-            return fail(j, PROFCONV_E_NOT_FOUND, "%s is code for %s, but the profile was recorded on %s", pfc_binary_path(binary),
-                        of_binary, recorded);
+        if (strcmp(pfc_model_string(model, model->attributes.data[i].key).data, "arch") == 0 && family &&
+            strcmp(family, of_binary) != 0)
+            return fail(j, PROFCONV_E_NOT_FOUND, "%s is code for %s, but the profile was recorded on %s",
+                        pfc_binary_path(binary), of_binary, recorded);
     }
     return 0;
 }
@@ -244,7 +255,8 @@ static int attribute_binary(job *j, pfc_binary *binary) {
         pfc_accumulate_rules rules = j->rules;
         profconv_id first = (profconv_id)(model->sources.count ? model->sources.count : 1);
         uint64_t pruned = 0;
-        if (pfc_binary_has_symbol(binary, "__llvm_fs_discriminator__") && rules.discriminators == PFC_DISCRIMINATORS_BASE) {
+        if (pfc_binary_has_symbol(binary, "__llvm_fs_discriminator__") &&
+            rules.discriminators == PFC_DISCRIMINATORS_BASE) {
             profconv_info info;
             rules.discriminators = PFC_DISCRIMINATORS_FS;
             profconv_builder_get_info(j->builder, &info);
@@ -290,8 +302,8 @@ static int attribute_named(job *j) {
             /* One of several may well be missing in one of many recordings. */
             profconv_error why;
             pfc_select_failure(j->mem, model, binary, path, &why);
-            profconv_report_add(profconv_builder_report(j->builder), PROFCONV_NOTE_WARNING, "binary-not-in-profile", 1, 0,
-                                PROFCONV_NO_OFFSET, 0, "%s", why.message);
+            profconv_report_add(profconv_builder_report(j->builder), PROFCONV_NOTE_WARNING, "binary-not-in-profile", 1,
+                                0, PROFCONV_NO_OFFSET, 0, "%s", why.message);
         } else {
             status = pfc_select_failure(j->mem, model, binary, path, j->error);
         }
@@ -353,15 +365,18 @@ static int attribute_main(job *j) {
         return profconv_builder_status(j->builder, j->error) ? profconv_builder_status(j->builder, j->error)
                                                              : pfc_mem_error(j->mem, j->error);
     if (counted) {
-        profconv_report_add(profconv_builder_report(j->builder), PROFCONV_NOTE_WARNING, "no-binary", 1, 0, PROFCONV_NO_OFFSET, 0,
-                            "no binary: the lines of the profile are counted, without discriminators, calls, entry counts and code "
-                            "that was not sampled");
+        profconv_report_add(
+            profconv_builder_report(j->builder), PROFCONV_NOTE_WARNING, "no-binary", 1, 0, PROFCONV_NO_OFFSET, 0,
+            "no binary: the lines of the profile are counted, without discriminators, calls, entry counts and code "
+            "that was not sampled");
         return 0;
     }
     if (mapping == 0)
-        return fail(j, PROFCONV_E_EMPTY, "no mapping of a file has counts, and no location has a line in a function with a start line");
+        return fail(j, PROFCONV_E_EMPTY,
+                    "no mapping of a file has counts, and no location has a line in a function with a start line");
     return fail(j, PROFCONV_E_NOT_FOUND,
-                "the binary %s (build-id %s) was not found, and the profile has no lines in functions with start lines; name it (binary)",
+                "the binary %s (build-id %s) was not found, and the profile has no lines in functions with start "
+                "lines; name it (binary)",
                 file, *build_id ? build_id : "unknown");
 }
 
@@ -369,7 +384,12 @@ static int run(profconv_builder *builder, const profconv_options *options,
                int (*tick)(void *user, const char *stage, uint64_t done, uint64_t total), void *tick_user,
                profconv_error *error) {
     pfc_model *model = pfc_builder_model(builder);
-    job j = {.builder = builder, .options = options, .mem = &model->mem, .tick = tick, .tick_user = tick_user, .error = error};
+    job j = {.builder = builder,
+             .options = options,
+             .mem = &model->mem,
+             .tick = tick,
+             .tick_user = tick_user,
+             .error = error};
     int status = profconv_options_check(options, SCOPE, settings, error);
     if (status)
         return status;

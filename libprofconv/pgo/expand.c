@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pass "expand": a source profile as stacks, so that an LLVM or GCC profile can be looked at as a flame graph. Each counted
- * position becomes a sample: the function with the calls inlined into it as one location (innermost line first), and under a
- * context, its callers. The counts of all samples are those of all positions. Line numbers are what the profile has: offsets from
- * the start of the function, or probe ids.
+ * The pass "expand": a source profile as stacks, so that an LLVM or GCC profile can be looked at as a flame graph. Each
+ * counted position becomes a sample: the function with the calls inlined into it as one location (innermost line
+ * first), and under a context, its callers. The counts of all samples are those of all positions. Line numbers are what
+ * the profile has: offsets from the start of the function, or probe ids.
  */
 #include <string.h>
 
@@ -54,10 +54,11 @@ static void expand_contexts(expansion *e) {
     pfc_model *m = pfc_builder_model(e->builder);
     for (size_t i = 1; i < e->context_rows; i++) {
         const profconv_context row = m->contexts.data[i];
-        const profconv_line line = {.line = row.line, .function = function_of(e, row.name, 0), .discriminator = row.discriminator};
+        const profconv_line line = {
+            .line = row.line, .function = function_of(e, row.name, 0), .discriminator = row.discriminator};
         const profconv_location location = {0};
-        e->contexts[i] =
-            profconv_builder_stack(e->builder, e->contexts[row.parent], profconv_builder_location(e->builder, &location, &line, 1));
+        e->contexts[i] = profconv_builder_stack(e->builder, e->contexts[row.parent],
+                                                profconv_builder_location(e->builder, &location, &line, 1));
     }
 }
 
@@ -70,7 +71,8 @@ static uint32_t lines_of(expansion *e, const profconv_source_body *body, profcon
     *top = 0;
     for (profconv_id source = body->source; source != 0;) {
         const profconv_source row = m->sources.data[source];
-        const profconv_line place = {.line = line, .function = function_of(e, row.name, row.file), .discriminator = discriminator};
+        const profconv_line place = {
+            .line = line, .function = function_of(e, row.name, row.file), .discriminator = discriminator};
         if (count < MAX_INLINED)
             e->lines[count++] = place;
         else
@@ -98,8 +100,8 @@ static void expand_body(expansion *e, size_t i, uint32_t column) {
     e->counted++;
 }
 
-static int expand_all(expansion *e, int (*tick)(void *user, const char *stage, uint64_t done, uint64_t total), void *tick_user,
-                      profconv_error *error) {
+static int expand_all(expansion *e, int (*tick)(void *user, const char *stage, uint64_t done, uint64_t total),
+                      void *tick_user, profconv_error *error) {
     const pfc_model *m = pfc_builder_model(e->builder);
     const profconv_sample_type type = {.name = profconv_builder_cstring(e->builder, "samples"),
                                        .unit = profconv_builder_cstring(e->builder, "count"),
@@ -117,11 +119,12 @@ static int expand_all(expansion *e, int (*tick)(void *user, const char *stage, u
     int status = profconv_builder_status(e->builder, error);
     if (status == 0 && e->counted == 0)
         return profconv_error_set(error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
-                                  "none of the %zu positions of the profile has a count above 0", bodies ? bodies - 1 : 0);
+                                  "none of the %zu positions of the profile has a count above 0",
+                                  bodies ? bodies - 1 : 0);
     if (e->too_deep)
         profconv_report_add(profconv_builder_report(e->builder), PROFCONV_NOTE_WARNING, "deep-inlining", e->too_deep, 0,
-                            PROFCONV_NO_OFFSET, 0, "callers left out of positions with more than %d inlined calls around them",
-                            MAX_INLINED);
+                            PROFCONV_NO_OFFSET, 0,
+                            "callers left out of positions with more than %d inlined calls around them", MAX_INLINED);
     return status;
 }
 
@@ -141,7 +144,8 @@ static int run(profconv_builder *builder, const profconv_options *options,
     e.functions = pfc_alloc_zero(e.mem, e.function_rows * sizeof *e.functions);
     e.contexts = pfc_alloc_zero(e.mem, e.context_rows * sizeof *e.contexts);
     e.lines = pfc_alloc(e.mem, MAX_INLINED * sizeof *e.lines);
-    status = e.functions && e.contexts && e.lines ? expand_all(&e, tick, tick_user, error) : pfc_mem_error(e.mem, error);
+    status =
+        e.functions && e.contexts && e.lines ? expand_all(&e, tick, tick_user, error) : pfc_mem_error(e.mem, error);
     pfc_free(e.mem, e.functions, e.function_rows * sizeof *e.functions);
     pfc_free(e.mem, e.contexts, e.context_rows * sizeof *e.contexts);
     pfc_free(e.mem, e.lines, MAX_INLINED * sizeof *e.lines);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which symbols are functions, and which functions are selected. The rules are create_llvm_prof's: a symbol counts
- * when it has a size and is a function, or is a part of one that a compiler or a post-link optimizer split off; the first symbol at
- * an address names it; all parts of a function, by its name without suffixes, are selected together.
+ * when it has a size and is a function, or is a part of one that a compiler or a post-link optimizer split off; the
+ * first symbol at an address names it; all parts of a function, by its name without suffixes, are selected together.
  */
 #include "libprofconv/pgo/functions.h"
 
@@ -231,15 +231,16 @@ static void count_heads(const pfc_code_maps *maps, const pfc_select_rules *rules
     for (size_t i = 0; i < maps->branches.count; i++) {
         const pfc_code_branch *branch = &maps->branches.data[i];
         uint32_t from = pfc_function_at(functions, branch->from, &hint);
-        if (rules->all_entries || (from != PFC_NO_FUNCTION && counts_calls(&functions->rows.data[from], rules->use_ranges)))
+        if (rules->all_entries ||
+            (from != PFC_NO_FUNCTION && counts_calls(&functions->rows.data[from], rules->use_ranges)))
             count_head(rules, functions, branch->to, branch->count);
     }
     for (size_t i = 0; rules->all_entries && i < maps->entries.count; i++)
         count_head(rules, functions, maps->entries.data[i].at, maps->entries.data[i].count);
 }
 
-int pfc_functions_select(pfc_mem *mem, const pfc_select_rules *rules, const pfc_code_maps *maps, pfc_functions *functions,
-                         uint64_t *threshold, uint64_t *best) {
+int pfc_functions_select(pfc_mem *mem, const pfc_select_rules *rules, const pfc_code_maps *maps,
+                         pfc_functions *functions, uint64_t *threshold, uint64_t *best) {
     uint64_t total = aggregate(maps, functions, rules->use_ranges);
     double share = (double)total * rules->fraction;
     *threshold = rules->minimum;

@@ -20,7 +20,7 @@ typedef struct pfc_function {
     const char *name;      /* of the first symbol at `start` */
     uint32_t first_alias;  /* run in pfc_functions.aliases */
     uint32_t alias_count;
-    uint32_t canonical;    /* with shared names: the function whose extent stands for all of this name; else itself */
+    uint32_t canonical; /* with shared names: the function whose extent stands for all of this name; else itself */
     uint8_t has_ranges;
     uint8_t selected;
 } pfc_function;
@@ -31,13 +31,13 @@ typedef struct pfc_functions {
 } pfc_functions;
 
 typedef struct pfc_select_rules {
-    uint64_t minimum;      /* a function needs more than this, 10 in create_llvm_prof */
-    double fraction;       /* of all counts; the larger bound holds */
+    uint64_t minimum; /* a function needs more than this, 10 in create_llvm_prof */
+    double fraction;  /* of all counts; the larger bound holds */
     pfc_suffix_policy suffixes;
-    int share_names;       /* functions of one name share the extent of the first, as create_llvm_prof does */
-    int use_ranges;        /* zero: addresses only */
-    int all_entries;       /* branches from anywhere enter a function; else those from selected functions */
-    int parts_are_called;  /* branches into a split-off part count as calls */
+    int share_names;      /* functions of one name share the extent of the first, as create_llvm_prof does */
+    int use_ranges;       /* zero: addresses only */
+    int all_entries;      /* branches from anywhere enter a function; else those from selected functions */
+    int parts_are_called; /* branches into a split-off part count as calls */
 } pfc_select_rules;
 
 /* Reads the symbols. 0 or a status. */
@@ -49,9 +49,9 @@ uint32_t pfc_function_at(const pfc_functions *functions, uint64_t address, uint3
 uint32_t pfc_function_starting(const pfc_functions *functions, uint64_t address);
 /* The selected function that a branch to `to` calls, or PFC_NO_FUNCTION. After the selection. */
 uint32_t pfc_function_called(const pfc_functions *functions, const pfc_select_rules *rules, uint64_t to);
-/* Fills aggregated, selected and head from maps in addresses of the binary; *threshold gets the bound that was used, *best the
- * largest group of counts under one name. 0 or a status. */
-int pfc_functions_select(pfc_mem *mem, const pfc_select_rules *rules, const pfc_code_maps *maps, pfc_functions *functions,
-                         uint64_t *threshold, uint64_t *best);
+/* Fills aggregated, selected and head from maps in addresses of the binary; *threshold gets the bound that was used,
+ * *best the largest group of counts under one name. 0 or a status. */
+int pfc_functions_select(pfc_mem *mem, const pfc_select_rules *rules, const pfc_code_maps *maps,
+                         pfc_functions *functions, uint64_t *threshold, uint64_t *best);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Source counts from symbolized leaves: what a stored profile allows when the binary is gone. Inlined frames nest as they do in
- * a source profile, but only what was sampled is known: no zero positions, no calls, no entry counts.
+ * Source counts from symbolized leaves: what a stored profile allows when the binary is gone. Inlined frames nest as
+ * they do in a source profile, but only what was sampled is known: no zero positions, no calls, no entry counts.
  */
 #include "libprofconv/pgo/lines.h"
 
@@ -14,7 +14,8 @@
 /* Counts of leaves, one a location row. */
 static void count_leaves(const pfc_model *m, uint64_t *counts) {
     for (size_t i = 0; i < m->addresses.count; i++)
-        counts[m->addresses.data[i].location] = pfc_add_sat(counts[m->addresses.data[i].location], m->addresses.data[i].count);
+        counts[m->addresses.data[i].location] =
+            pfc_add_sat(counts[m->addresses.data[i].location], m->addresses.data[i].count);
     if (m->addresses.count || m->values.count == 0)
         return;
     size_t column = 0;
@@ -48,7 +49,8 @@ static int add_location(profconv_builder *builder, const pfc_select_rules *rules
         if (line.line <= 0 || function.start_line <= 0)
             break;
         profconv_string name = pfc_model_string(m, function.linkage_name ? function.linkage_name : function.name);
-        profconv_source row = {.total = count, .parent = source, .name = function.linkage_name ? function.linkage_name : function.name};
+        profconv_source row = {
+            .total = count, .parent = source, .name = function.linkage_name ? function.linkage_name : function.name};
         if (source == 0) {
             size_t size = pfc_strip_suffixes(rules->suffixes, name.data, name.size, scratch);
             row.name = profconv_builder_string(builder, scratch, size);

@@ -96,8 +96,8 @@ static int collect_branches(pfc_mem *mem, const pfc_model *model, const uint8_t 
     for (size_t i = 0; i < model->ranges.count; i++) {
         const profconv_range *row = &model->ranges.data[i];
         pfc_code_range range = {0, 0, row->count};
-        if (offset_of(model, of_binary, row->begin, &range.begin) && offset_of(model, of_binary, row->end, &range.end) &&
-            PFC_VEC_PUSH(mem, &out->ranges, range))
+        if (offset_of(model, of_binary, row->begin, &range.begin) &&
+            offset_of(model, of_binary, row->end, &range.end) && PFC_VEC_PUSH(mem, &out->ranges, range))
             return mem->failed;
     }
     for (size_t i = 0; i < model->branches.count; i++) {

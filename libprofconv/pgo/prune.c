@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Takes top-level functions of small total out of the source tables, once the parts of every function have been added up.
+ * Takes top-level functions of small total out of the source tables, once the parts of every function have been added
+ * up.
  */
 #include "libprofconv/pgo/prune.h"
 

@@ -133,8 +133,8 @@ static void list_mappings(const pfc_model *model, uint64_t *weights, const char 
         const profconv_mapping *mapping = &model->mappings.data[best];
         const char *file = pfc_model_string(model, mapping->file).data;
         const char *id = pfc_model_string(model, mapping->build_id).data;
-        pfc_buf_printf(out, "%s%s (build-id %s, %llu counts)", shown ? ", " : "", *file ? file : "(unnamed)", *id ? id : "unknown",
-                       (unsigned long long)weights[best]);
+        pfc_buf_printf(out, "%s%s (build-id %s, %llu counts)", shown ? ", " : "", *file ? file : "(unnamed)",
+                       *id ? id : "unknown", (unsigned long long)weights[best]);
         weights[best] = UINT64_MAX; /* shown */
         others--;
     }

@@ -134,8 +134,11 @@ void pfc_tree_flush(const pfc_tree *tree, profconv_builder *builder, profconv_id
     if (sources && bodies) {
         for (size_t i = PFC_TREE_ROOT; i < tree->nodes.count; i++) {
             const pfc_tree_node *node = &tree->nodes.data[i];
-            profconv_source row = {.total = node->total, .name = node->name, .parent = sources[node->parent],
-                                   .line = node->at.line, .discriminator = node->at.discriminator};
+            profconv_source row = {.total = node->total,
+                                   .name = node->name,
+                                   .parent = sources[node->parent],
+                                   .line = node->at.line,
+                                   .discriminator = node->at.discriminator};
             if (i == PFC_TREE_ROOT) {
                 row.name = name;
                 row.head = head;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The source profile of one function while it is accumulated: the function, the calls inlined into it, their positions and
- * call targets. Filled once for each function and then added to the profile under each of the function's names.
+ * The source profile of one function while it is accumulated: the function, the calls inlined into it, their positions
+ * and call targets. Filled once for each function and then added to the profile under each of the function's names.
  */
 #ifndef PFC_PGO_TREE_H
 #define PFC_PGO_TREE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Families of processors: 32-bit code runs on machines that call themselves by the 64-bit name, so the two are one family.
+ * Families of processors: 32-bit code runs on machines that call themselves by the 64-bit name, so the two are one
+ * family.
  */
 #include "libprofconv/symbolize/architecture.h"
 
@@ -14,10 +15,11 @@ static const struct {
     const char *prefix; /* of the name that the kernel gives */
     const char *family;
 } known[] = {
-    {EM_X86_64, "x86", "x86"},       {EM_386, "i386", "x86"},          {EM_386, "i486", "x86"},   {EM_386, "i586", "x86"},
-    {EM_386, "i686", "x86"},         {EM_AARCH64, "aarch64", "arm"},   {EM_AARCH64, "arm64", "arm"}, {EM_ARM, "arm", "arm"},
-    {EM_RISCV, "riscv", "riscv"},    {EM_PPC64, "ppc", "ppc"},         {EM_PPC, "ppc", "ppc"},    {EM_S390, "s390", "s390"},
-    {EM_MIPS, "mips", "mips"},       {EM_SPARCV9, "sparc", "sparc"},   {258, "loongarch", "loongarch"},
+    {EM_X86_64, "x86", "x86"},    {EM_386, "i386", "x86"},        {EM_386, "i486", "x86"},
+    {EM_386, "i586", "x86"},      {EM_386, "i686", "x86"},        {EM_AARCH64, "aarch64", "arm"},
+    {EM_AARCH64, "arm64", "arm"}, {EM_ARM, "arm", "arm"},         {EM_RISCV, "riscv", "riscv"},
+    {EM_PPC64, "ppc", "ppc"},     {EM_PPC, "ppc", "ppc"},         {EM_S390, "s390", "s390"},
+    {EM_MIPS, "mips", "mips"},    {EM_SPARCV9, "sparc", "sparc"}, {258, "loongarch", "loongarch"},
 };
 
 const char *pfc_binary_architecture(const pfc_binary *binary) {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Counts of addresses to counts of source positions, on programs compiled here: every rule, setting and message.
 
-The counts are written as AutoFDO text (file offsets), so that what must come out can be told from the program: a range of count n over a
-whole function gives each of its positions n, and a total of n for each byte.
+The counts are written as AutoFDO text (file offsets), so that what must come out can be told from the program: a range
+of count n over a whole function gives each of its positions n, and a total of n for each byte.
 """
 import os
 import re
@@ -78,7 +78,8 @@ class Program:
 
     def __init__(self, folder, name, flags=("-g", "-O1"), sources=("main.c", "other.c"), link=()):
         self.path = os.path.join(folder, name)
-        done = run(CC, *flags, "-fcf-protection=none", "-no-pie", "-o", self.path, *[os.path.join(folder, s) for s in sources], *link)
+        done = run(CC, *flags, "-fcf-protection=none", "-no-pie", "-o", self.path,
+                   *[os.path.join(folder, s) for s in sources], *link)
         if done.returncode != 0:
             skip("cannot compile here: " + done.stderr[:300])
         self.look()
@@ -168,8 +169,10 @@ def rules(b, p):
     status, said, out = b.convert(path, p.path)
     check(status == 0 and set(out) == {"hot", "hot_alias", "main"}, "functions: %s %s" % (sorted(out), said))
     check(out["hot"].startswith("hot:%d:42\n" % (100 * hot[1])), "total and head: " + out["hot"])
-    check(body(out["hot"]) and set(body(out["hot"]).values()) == {100}, "every line of hot has its count: " + out["hot"])
-    check({"2"} <= set(body(out["hot"])) and {"0", "1", "2", "3", "4"} >= set(body(out["hot"])), "offsets from the declaration: " + out["hot"])
+    check(body(out["hot"]) and set(body(out["hot"]).values()) == {100},
+          "every line of hot has its count: " + out["hot"])
+    check({"2"} <= set(body(out["hot"])) and {"0", "1", "2", "3", "4"} >= set(body(out["hot"])),
+          "offsets from the declaration: " + out["hot"])
     check(out["hot_alias"].split(":", 1)[1] == out["hot"].split(":", 1)[1], "an alias has the same profile")
     check(out["main"].startswith("main:%d:0\n" % (50 * main[1])), "main: " + out["main"])
     at = str(line_of(MAIN, "hot(argc) + hot", "int main"))
@@ -183,7 +186,8 @@ def rules(b, p):
     start, size = main
     out = b.convert(b.maps(["%x-%x:20" % (start, start)]), p.path)[2]
     values = set(body(out["main"]).values())
-    check(set(out) == {"main"} and values == {0, 20} and out["main"].startswith("main:20:0"), "zero positions: %s" % out)
+    check(set(out) == {"main"} and values == {0, 20} and out["main"].startswith("main:20:0"),
+          "zero positions: %s" % out)
 
     # Inlined calls.
     status, said, out = b.convert(b.maps([p.range("outer", 9)]), p.path)
@@ -199,7 +203,8 @@ def entries(b, p):
     call = p.calls("hot") or p.calls("hot_alias")
     path = b.maps([p.range("hot", 100)], [], ["%x->%x:30" % (call[0], hot[0])])
     out = b.convert(path, p.path)[2]
-    check(set(out) == {"hot", "hot_alias"} and out["hot"].split("\n")[0].endswith(":30"), "entered from a cold function: %s" % out)
+    check(set(out) == {"hot", "hot_alias"} and out["hot"].split("\n")[0].endswith(":30"),
+          "entered from a cold function: %s" % out)
     out = b.convert(path, p.path, "attribute.entries=selected")[2]
     check(out["hot"].split("\n")[0].endswith(":0"), "entries=selected: %s" % out)
 
@@ -208,16 +213,19 @@ def entries(b, p):
     path = b.write("raw.prof", "1\n%x-%x:100\n1\n%x->%x:17\n" % (key, key + hot[1] - 1, (1 - base) % 2 ** 64, key))
     told = ["profgen-raw.base=%x" % base, "profgen-raw.text-offset=%x" % text_offset]
     status, said, out = b.convert(path, p.path, *told)
-    check(status == 0 and out["hot"].startswith("hot:%d:17\n" % (100 * hot[1])), "entered from outside: %s %s" % (said, out))
+    check(status == 0 and out["hot"].startswith("hot:%d:17\n" % (100 * hot[1])),
+          "entered from outside: %s %s" % (said, out))
     out = b.convert(path, p.path, "llvm-text.compat=create_llvm_prof", *told)[2]
     check(out["hot"].startswith("hot:%d:0\n" % (100 * hot[1])), "the tool does not see those: %s" % out)
 
     # A part that was split off shares the function's name; entering it is no call of the function.
     part = p.functions["split.cold"][0]
-    path = b.maps([p.range("split", 20), p.range("split.cold", 3)], [], ["%x->%x:3" % (p.calls("split.cold")[0], part[0])])
+    path = b.maps([p.range("split", 20), p.range("split.cold", 3)], [],
+                  ["%x->%x:3" % (p.calls("split.cold")[0], part[0])])
     total = 20 * p.functions["split"][0][1] + 3 * part[1]
     out = b.convert(path, p.path)[2]
-    check(out["split"].startswith("split:%d:0\n" % total) and " split:" not in out["split"], "a part is entered: %s" % out)
+    check(out["split"].startswith("split:%d:0\n" % total) and " split:" not in out["split"],
+          "a part is entered: %s" % out)
     out = b.convert(path, p.path, "attribute.parts=called")[2]
     check(out["split"].startswith("split:%d:3\n" % total) and " split:3" in out["split"], "parts=called: %s" % out)
 
@@ -228,13 +236,15 @@ def thresholds(b, p):
     out = b.convert(path, p.path, "attribute.min-count=%d" % (size - 1))[2]
     check("hot" in out, "more than the minimum")
     status, said, _ = b.convert(path, p.path, "attribute.min-count=%d" % size)
-    check(status != 0 and "at or below the threshold of %d counts (the largest has %d)" % (size, size) in said, "threshold: " + said)
+    check(status != 0 and "at or below the threshold of %d counts (the largest has %d)" % (size, size) in said,
+          "threshold: " + said)
     path = b.maps([p.range("hot", 1), p.range("main", 1000)])
     out = b.convert(path, p.path, "attribute.min-share=0.5", "attribute.min-count=0")[2]
     check(set(out) == {"main"}, "min-share: %s" % sorted(out))
     # Counts past 64 bits saturate; they do not wrap.
     out = b.convert(b.maps([p.range("hot", 2 ** 64 - 1)]), p.path)[2]
-    check(out["hot"].startswith("hot:%d:0" % (2 ** 64 - 1)) and set(body(out["hot"]).values()) == {2 ** 64 - 1}, "saturates: %s" % out)
+    check(out["hot"].startswith("hot:%d:0" % (2 ** 64 - 1)) and set(body(out["hot"]).values()) == {2 ** 64 - 1},
+          "saturates: %s" % out)
 
 
 def addresses(b, p):
@@ -243,9 +253,11 @@ def addresses(b, p):
     status, said, out = b.convert(path, p.path)
     check(status == 0 and "no branch records" in said, "the warning: " + said)
     total = sum(10 + i for i in range(size))
-    check(out["hot"].startswith("hot:%d:0" % total) and sum(body(out["hot"]).values()) == total, "addresses add up: %s" % out)
+    check(out["hot"].startswith("hot:%d:0" % total) and sum(body(out["hot"]).values()) == total,
+          "addresses add up: %s" % out)
     _, _, most = b.convert(path, p.path, "attribute.addresses=max")
-    check(max(body(most["hot"]).values()) == 10 + size - 1 and sum(body(most["hot"]).values()) < total, "addresses=max: %s" % most)
+    check(max(body(most["hot"]).values()) == 10 + size - 1 and sum(body(most["hot"]).values()) < total,
+          "addresses=max: %s" % most)
     status, said, _ = b.convert(path, p.path, "attribute.records=ranges")
     check(status != 0 and "no branch records" in said and "perf record -b" in said, "records=ranges: " + said)
     status, said, _ = b.convert(path, p.path, "llvm-text.compat=create_llvm_prof")
@@ -260,11 +272,13 @@ def names(b, p):
     path = b.maps([p.range("helper", 7, 0), p.range("helper", 9, 1)])
     total = 7 * p.functions["helper"][0][1] + 9 * p.functions["helper"][1][1]
     out = b.convert(path, p.path)[2]
-    check(out["helper"].startswith("helper:%d:0" % total) and set(body(out["helper"]).values()) >= {7, 9}, "two of a name: %s" % out)
+    check(out["helper"].startswith("helper:%d:0" % total) and set(body(out["helper"]).values()) >= {7, 9},
+          "two of a name: %s" % out)
     shared = b.convert(path, p.path, "attribute.names=shared")[2]
     first = min((start, i) for i, (start, _) in enumerate(p.functions["helper"]))[1]
     count = (7, 9)[first]
-    check(shared["helper"].startswith("helper:%d:0" % (count * p.functions["helper"][first][1])), "names=shared: %s" % shared)
+    check(shared["helper"].startswith("helper:%d:0" % (count * p.functions["helper"][first][1])),
+          "names=shared: %s" % shared)
 
     path = b.maps([p.range("part.llvm.42", 30)])
     for policy, name in (("selected", "part"), ("all", "part"), ("none", "part.llvm.42")):
@@ -276,7 +290,8 @@ def no_match(b, p):
     path = b.maps([p.range("hot", 100)])
     wrong = ["autofdo-text.file=/opt/app/server", "autofdo-text.build-id=0123456789abcdef0123456789abcdef01234567"]
     status, said, _ = b.convert(path, p.path, *wrong)
-    for part in ("no mapping of the profile matches", p.path, "/opt/app/server", "0123456789abcdef0123456789abcdef01234567", "100 counts"):
+    for part in ("no mapping of the profile matches", p.path, "/opt/app/server",
+                 "0123456789abcdef0123456789abcdef01234567", "100 counts"):
         check(status != 0 and part in said, "no match: %r not in %s" % (part, said))
     status, said, _ = b.convert(path, None, "autofdo-text.file=/nowhere/at/all")
     check(status != 0 and "/nowhere/at/all" in said and "not found" in said, "the main binary is not there: " + said)
@@ -289,7 +304,8 @@ def no_match(b, p):
     check(status == 0, "by name: " + said)
     build_id = re.search(r"Build ID: (\w+)", run("readelf", "-n", p.path).stdout)
     if build_id:
-        status, said, _ = b.convert(path, p.path, "autofdo-text.file=/x/renamed", "autofdo-text.build-id=" + build_id[1])
+        status, said, _ = b.convert(path, p.path, "autofdo-text.file=/x/renamed",
+                                    "autofdo-text.build-id=" + build_id[1])
         check(status == 0, "by build-id: " + said)
 
     # Nearest name first, then by weight.
@@ -297,7 +313,8 @@ def no_match(b, p):
     s = mkpprof.Strings()
     text = mkpprof.value_type(s, "samples", "count")
     for i, name in enumerate(files):
-        text += mkpprof.mapping(s, i + 1, 0x400000 * (i + 1), 0x400000 * (i + 1) + 0x10000, 0, name, "%040x" % (i + 0xa0))
+        text += mkpprof.mapping(s, i + 1, 0x400000 * (i + 1), 0x400000 * (i + 1) + 0x10000, 0, name,
+                                "%040x" % (i + 0xa0))
         text += mkpprof.location(i + 1, i + 1, 0x400000 * (i + 1) + 16) + mkpprof.sample([i + 1], [(50, 3, 20)[i]])
     status, said, _ = b.convert(b.write("three.pb", text + s.fields()), p.path)
     places = [said.find(name) for name in ("/a/progress", "/usr/lib/libbig.so", "/usr/bin/tool")]
@@ -319,7 +336,8 @@ def nothing(b):
     status, said, _ = b.convert(b.maps([half.range("hot", 100)]), half.path)
     check(status != 0 and "no line information" in said, "no line information: " + said)
     status, said, out = b.convert(b.maps([half.range("hot", 100), half.range("other", 100)]), half.path, more=("-v",))
-    check(status == 0 and set(out) == {"other"} and "without line information" in said, "some without: %s %s" % (sorted(out), said))
+    check(status == 0 and set(out) == {"other"} and "without line information" in said,
+          "some without: %s %s" % (sorted(out), said))
 
     # No line table at all.
     done = run("objcopy", "--remove-section=.debug_line", half.path, half.path + ".noline")
@@ -328,8 +346,10 @@ def nothing(b):
         check(status != 0 and "no line information" in said, "no line table: " + said)
 
     start, _ = half.functions["hot"][0]
-    status, said, _ = b.convert(b.maps(["%x-%x:50" % (half.segment[2], half.segment[2] + 1)]), half.path, "attribute.min-count=0")
-    check(status != 0 and ("no symbols there" in said or "threshold" in said or "no line information" in said), "outside: " + said)
+    status, said, _ = b.convert(b.maps(["%x-%x:50" % (half.segment[2], half.segment[2] + 1)]), half.path,
+                                "attribute.min-count=0")
+    check(status != 0 and ("no symbols there" in said or "threshold" in said or "no line information" in said),
+          "outside: " + said)
     status, said, _ = b.convert(b.maps(["fffffff0-fffffff8:50"]), half.path)
     check(status != 0 and "no branch record" in said or "no sample" in said, "past the end: " + said)
     status, said, _ = b.convert(b.maps(), half.path)
@@ -340,7 +360,8 @@ def build_ids(b):
     """The note comes twice: the tool then takes the binary for one without build-id, and finds nothing."""
     note = ""
     for first in ("0x11", "0x22"):
-        note += '.section .note.twice,"a",%note\n.align 4\n.long 4, 20, 3\n.asciz "GNU"\n.byte ' + first + ", 2, 3, 4, 5\n.zero 15\n"
+        note += '.section .note.twice,"a",%note\n.align 4\n.long 4, 20, 3\n.asciz "GNU"\n'
+        note += ".byte " + first + ", 2, 3, 4, 5\n.zero 15\n"
     b.write("note.s", note)
     p = Program(b.folder, "twice", sources=("main.c", "other.c", "note.s"), link=("-Wl,--build-id=none",))
     ids = re.findall(r"Build ID: (\w+)", run("readelf", "-n", p.path).stdout)
@@ -358,7 +379,8 @@ def several(b, p):
     parts = []
     for program, name in ((p, "hot"), (q, "warm")):
         out = os.path.join(b.folder, os.path.basename(program.path) + ".pb")
-        status, said = convert("-q", "-t", "pprof", "-s", "convert.symbolize=no", "-s", "autofdo-text.file=" + program.path, "-o", out,
+        status, said = convert("-q", "-t", "pprof", "-s", "convert.symbolize=no", "-s",
+                               "autofdo-text.file=" + program.path, "-o", out,
                                b.maps([program.range(name, 40)]))
         check(status == 0, said)
         parts.append(out)
@@ -398,13 +420,15 @@ def debug_files(b, p):
     separate = os.path.join(b.folder, "separate")
     shutil.copyfile(p.path, separate)
     check(run("objcopy", "--only-keep-debug", separate, separate + ".debug").returncode == 0, "keep-debug")
-    check(run("objcopy", "--strip-all", "--add-gnu-debuglink=" + separate + ".debug", separate, cwd=b.folder).returncode == 0, "strip")
+    check(run("objcopy", "--strip-all", "--add-gnu-debuglink=" + separate + ".debug", separate,
+              cwd=b.folder).returncode == 0, "strip")
     same("a debug file beside the binary", separate)
     os.mkdir(os.path.join(b.folder, "debug"))
     shutil.move(separate + ".debug", os.path.join(b.folder, "debug", "separate.debug"))
     same("a debug file in a directory that was told", separate, "--debug-dir", os.path.join(b.folder, "debug"))
     status, said, _ = b.convert(path, separate, "autofdo-text.file=" + separate)
-    check(status != 0 and ("no debug information" in said or "no symbols" in said), "the debug file is missing: " + said)
+    check(status != 0 and ("no debug information" in said or "no symbols" in said),
+          "the debug file is missing: " + said)
 
     split = Program(b.folder, "split", ("-g", "-gdwarf-5", "-gsplit-dwarf", "-O1"))
     if split.functions["hot"] == p.functions["hot"]:
@@ -459,19 +483,22 @@ def lines_only(b):
 
 def discriminators(b):
     """Positions by their discriminators: as LLVM packs them, as GCC has them, flow-sensitive, and probes' words."""
-    source = "__attribute__((noinline, noipa)) int hot(int n) {\n    n ^= 3;\n    n *= 7;\n    return n + 1;\n}\nint main(void) { return hot(2); }\n"
+    source = "__attribute__((noinline, noipa)) int hot(int n) {\n    n ^= 3;\n    n *= 7;\n    return n + 1;\n}\n"
+    source += "int main(void) { return hot(2); }\n"
     b.write("d.c", source)
     for fs in (0, 1):
-        done = run(CC, "-g", "-O1", "-fcf-protection=none", "-S", "-o", os.path.join(b.folder, "d.s"), os.path.join(b.folder, "d.c"))
+        done = run(CC, "-g", "-O1", "-fcf-protection=none", "-S", "-o", os.path.join(b.folder, "d.s"),
+                   os.path.join(b.folder, "d.c"))
         check(done.returncode == 0, done.stderr)
         text = read(os.path.join(b.folder, "d.s")).decode()
         packed = 3 << 1 | 2 << 8  # base discriminator 3, duplication factor 2
         probe = 7 | 5 << 3 | 1 << 28 | 4 << 16
         for line, value in ((2, packed), (3, probe)):
-            text = re.sub(r"(\.loc 1 %d \d+)( is_stmt \d)?( discriminator \d+)?" % line, r"\1\2 discriminator %d" % value, text)
+            text = re.sub(r"(\.loc 1 %d \d+)( is_stmt \d)?( discriminator \d+)?" % line,
+                          r"\1\2 discriminator %d" % value, text)
         if fs:
-            text += "\n.globl __llvm_fs_discriminator__\n.data\n.type __llvm_fs_discriminator__, %object\n.size __llvm_fs_discriminator__, 1\n" \
-                    "__llvm_fs_discriminator__: .byte 1\n"
+            name = "__llvm_fs_discriminator__"
+            text += "\n.globl %s\n.data\n.type %s, %%object\n.size %s, 1\n%s: .byte 1\n" % (name, name, name, name)
         b.write("d.s", text)
         p = Program(b.folder, "d%d" % fs, (), ("d.s",))
         path = b.maps([p.range("hot", 10)])
@@ -479,20 +506,25 @@ def discriminators(b):
         if fs:
             check(found.get("1.%d" % packed) == 10 and found.get("2.%d" % probe) == 10, "flow-sensitive: %s" % found)
         else:
-            check(found.get("1.3") == 20 and found.get("2.4") == 10, "base component, duplication factor, probe word: %s" % found)
+            check(found.get("1.3") == 20 and found.get("2.4") == 10,
+                  "base component, duplication factor, probe word: %s" % found)
             found = body(b.convert(path, p.path, "attribute.flavor=gcc")[2]["hot"])
-            check(found.get("1.%d" % (packed & 0xffff)) == 10 and found.get("2.%d" % (probe & 0xffff)) == 10, "raw: %s" % found)
+            check(found.get("1.%d" % (packed & 0xffff)) == 10 and found.get("2.%d" % (probe & 0xffff)) == 10,
+                  "raw: %s" % found)
             out = os.path.join(b.folder, "out.afdo")
             check(convert("-q", "-t", "gcc-afdo", "--binary", p.path, "-o", out, path)[0] == 0, "gcc-afdo")
             check(convert("-q", "-t", "llvm-text", "-o", out + ".txt", out)[0] == 0, "and back")
-            check(body(read(out + ".txt").decode()).get("1.%d" % (packed & 0xffff)) == 10, "GCC's profiles have raw discriminators")
+            check(body(read(out + ".txt").decode()).get("1.%d" % (packed & 0xffff)) == 10,
+                  "GCC's profiles have raw discriminators")
 
 
 def kernel(b):
     """Offsets of the kernel count from where its text begins in memory, not in the file."""
     b.write("k.c", MAIN.replace("int main(", "int start_kernel("))
-    done = run(CC, "-g", "-O1", "-fcf-protection=none", "-mcmodel=kernel", "-fno-pic", "-nostdlib", "-static", "-no-pie",
-               "-Wl,-Ttext=0xffffffff81001000", "-Wl,-e,start_kernel", "-Wl,--build-id=sha1", "-o", os.path.join(b.folder, "vmlinux"),
+    done = run(CC, "-g", "-O1", "-fcf-protection=none", "-mcmodel=kernel", "-fno-pic", "-nostdlib", "-static",
+               "-no-pie",
+               "-Wl,-Ttext=0xffffffff81001000", "-Wl,-e,start_kernel", "-Wl,--build-id=sha1", "-o",
+               os.path.join(b.folder, "vmlinux"),
                os.path.join(b.folder, "k.c"), os.path.join(b.folder, "other.c"))
     if done.returncode != 0:
         print("skipped: kernel: cannot link at its addresses here: " + done.stderr[:200])
@@ -506,7 +538,8 @@ def kernel(b):
         s = mkpprof.Strings()
         text = mkpprof.value_type(s, "samples", "count")
         moved = 0x1400000  # its address is random at each boot
-        text += mkpprof.mapping(s, 1, text_start + moved, text_start + moved + 0x100000, 0, "[kernel.kallsyms]_text", recorded_id)
+        text += mkpprof.mapping(s, 1, text_start + moved, text_start + moved + 0x100000, 0, "[kernel.kallsyms]_text",
+                                recorded_id)
         start, size = p.functions["hot"][0]
         for i in range(size):
             text += mkpprof.location(i + 1, 1, p.address(start) + moved + i) + mkpprof.sample([i + 1], [20])
@@ -515,7 +548,8 @@ def kernel(b):
             binary += "-6.1"
             run("objcopy", "--remove-section=.note.gnu.build-id", p.path, binary)
         status, said, out = b.convert(b.write("kernel.pb", text + s.fields()), binary)
-        check(status == 0 and out.get("hot", "").startswith("hot:%d:0" % (20 * size)), "kernel offsets: %s %s" % (said, out))
+        check(status == 0 and out.get("hot", "").startswith("hot:%d:0" % (20 * size)),
+              "kernel offsets: %s %s" % (said, out))
 
 
 def main():

@@ -22,7 +22,8 @@ cold:5:0
 _RNvCs1_5crate3run:9:1
  1: 9
 """
-STACKS = {"geo::area(int)": 140, "geo::area(int);geo::inner::calc()": 50, "geo::area(int);geo::inner::calc();deep.llvm.12": 10,
+STACKS = {"geo::area(int)": 140, "geo::area(int);geo::inner::calc()": 50,
+          "geo::area(int);geo::inner::calc();deep.llvm.12": 10,
           "crate::run": 9}
 CONTEXT = """\
 [main:3 @ _Z3fooi:2.1 @ bar]:120:3
@@ -82,10 +83,12 @@ def main():
         check("geo::area;geo::inner::calc" in simple, "demangle=simple: %s" % simple)
 
         found = stacks(folder, context)
-        check(found == {"main;foo(int);bar": 20, "main;foo(int);bar;inline()": 100, "main": 7}, "contexts are callers: %s" % found)
+        check(found == {"main;foo(int);bar": 20, "main;foo(int);bar;inline()": 100, "main": 7},
+              "contexts are callers: %s" % found)
         check(stacks(folder, context, by="pprof") == found, "contexts by way of pprof")
 
-        status, said = convert("-t", "collapsed", "-o", os.path.join(folder, "none"), write("zero.proftext", "f:0:0\n 1: 0\n"))
+        status, said = convert("-t", "collapsed", "-o", os.path.join(folder, "none"),
+                               write("zero.proftext", "f:0:0\n 1: 0\n"))
         check(status != 0 and "count above 0" in said, "only zeros: " + said)
         check(not os.path.exists(os.path.join(folder, "none")), "an output beside an error")
 
@@ -95,7 +98,8 @@ def main():
                 print("skipped in part: no corpus")
                 continue
             for by in (None, "pprof"):
-                check(sum(stacks(folder, path, by=by).values()) == counts(path), "totals of %s by way of %s" % (part, by))
+                check(sum(stacks(folder, path, by=by).values()) == counts(path),
+                      "totals of %s by way of %s" % (part, by))
         path = os.path.join(CORPUS, "lbr", "expected", "shapes.gcc.create_gcov_v2.afdo")
         if os.path.exists(path):
             text = os.path.join(folder, "gcc.txt")

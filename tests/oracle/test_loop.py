@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """The loop closes: a program is recorded, the recording converted, and the compiler uses the profile.
 
-A recording by the clock (no branch records), and one of last-branch records made by single steps (lbr_record.c beside the corpus), to
-clang in its three encodings and to gcc in the version that it takes. The program has a function that is too large to be inlined, called
-once from a hot and once from a cold place: clang must say that it inlined the hot call, which it does not without the profile; gcc's
-dump must have counts out of the profile. What is compiled must still compute the same. The speed ratios are shown and prove nothing.
+A recording by the clock (no branch records), and one of last-branch records made by single steps (lbr_record.c beside
+the corpus), to clang in its three encodings and to gcc in the version that it takes. The program has a function that
+is too large to be inlined, called once from a hot and once from a cold place: clang must say that it inlined the hot
+call, which it does not without the profile; gcc's dump must have counts out of the profile. What is compiled must
+still compute the same. The speed ratios are shown and prove nothing.
 """
 import os
 import re
@@ -138,7 +139,8 @@ def with_clang(loop):
             check(("no branch records" in told) == (what == "cpu-clock"), "the warning: " + told)
             after, said = loop.compile(CLANG, "after.clang", *flags, "-fprofile-sample-use=" + profile)
             check("warning" not in said and "error" not in said, said[:500])
-            check(clang_remarks(said) == {"main"}, "%s, %s: not the hot call alone is inlined: %s" % (what, target, said))
+            check(clang_remarks(said) == {"main"},
+                  "%s, %s: not the hot call alone is inlined: %s" % (what, target, said))
             loop.same_result(after)
         loop.ratio("clang, " + what, before, after)
 
@@ -147,13 +149,15 @@ def with_gcc(loop, gcc, version):
     before, _ = loop.compile(gcc, "before." + gcc)
     for what, data in loop.recordings(before):
         profile = loop.path("%s.%s.afdo" % (what, gcc))
-        status, told = convert("-t", "gcc-afdo", "-s", "gcc-afdo.gcc=" + gcc.split("-")[1], "--binary", before, "-o", profile, data)
+        status, told = convert("-t", "gcc-afdo", "-s", "gcc-afdo.gcc=" + gcc.split("-")[1], "--binary", before, "-o",
+                               profile, data)
         if not check(status == 0, "%s to gcc-afdo: %s" % (what, told)):
             continue
         with open(profile, "rb") as file:
             check(file.read(8) == b"adcg" + bytes([version, 0, 0, 0]), "the version that %s takes" % gcc)
         dump = loop.path("dump")
-        after, said = loop.compile(gcc, "after." + gcc, "-fauto-profile=" + profile, "-fdump-tree-optimized-blocks-details=" + dump)
+        after, said = loop.compile(gcc, "after." + gcc, "-fauto-profile=" + profile,
+                                   "-fdump-tree-optimized-blocks-details=" + dump)
         check("warning" not in said and "error" not in said, said[:500])
         with open(dump) as file:
             text = file.read()

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Against exact counts: by default ours is at least as near as the better of create_llvm_prof and llvm-profgen.
 
-The recordings of the corpus were made by single steps, so that how often each instruction ran is known. Weighted overlap of normalized
-counts over source positions, by the corpus's overlap.py: 1 is perfect.
+The recordings of the corpus were made by single steps, so that how often each instruction ran is known. Weighted
+overlap of normalized counts over source positions, by the corpus's overlap.py: 1 is perfect.
 """
 import os
 import re
@@ -30,7 +30,8 @@ def main():
             binary, data = os.path.join(LBR, name), os.path.join(LBR, name + ".lbr.data")
             status, said = convert("-q", "-t", "llvm-text", "--binary", binary, "-o", ours, data)
             check(status == 0, said)
-            peers = [os.path.join(LBR, "expected", name + end) for end in (".create_llvm_prof.txt", ".llvm-profgen.txt")]
+            peers = [os.path.join(LBR, "expected", name + end) for end in (".create_llvm_prof.txt",
+                                                                           ".llvm-profgen.txt")]
             done = run(sys.executable, TOOL, binary, os.path.join(LBR, name + ".exact"), ours, *peers)
             check(done.returncode == 0, "overlap.py: " + done.stderr)
             found = dict(re.findall(r"^(\S+): ([0-9.]+)", done.stdout, re.M))

@@ -47,7 +47,8 @@ def read(path):
 
 
 class Gcov:
-    """GCC's AutoFDO profile as {function: (head, {position: (count, {target: count})}, {(position, callee): inlined})}."""
+    """GCC's AutoFDO profile: {function: (head, body, calls)}, body {position: (count, {target: count})}, calls
+    {(position, callee): (body, calls)}."""
 
     def __init__(self, data):
         self.data, self.at = data, 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Line number programs, written byte by byte from DWARF 5, 6.2: every opcode, versions 2 to 5, both sizes of offsets, discriminators of
- * 32 bits, and damage.
+ * Line number programs, written byte by byte from DWARF 5, 6.2: every opcode, versions 2 to 5, both sizes of offsets,
+ * discriminators of 32 bits, and damage.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,7 +82,8 @@ static void names(bytes *b, const header *h) {
     } else {
         put(b, 1, 1), uleb(b, 1), uleb(b, 0x1f); /* path, line_strp */
         uleb(b, 2), put(b, 0, h->offset_size), put(b, 5, h->offset_size);
-        put(b, 3, 1), uleb(b, 1), uleb(b, 0x08), uleb(b, 2), uleb(b, 0x0b), uleb(b, 5), uleb(b, 0x1e); /* string, data1, MD5 as data16 */
+        put(b, 3, 1), uleb(b, 1), uleb(b, 0x08), uleb(b, 2), uleb(b, 0x0b), uleb(b, 5),
+            uleb(b, 0x1e); /* string, data1, MD5 as data16 */
         uleb(b, 3);
         for (int i = 0; i < 3; i++) {
             text(b, i < 2 ? "a.c" : "b.h"), put(b, i == 2, 1);
@@ -102,7 +103,9 @@ static void set_discriminator(bytes *b, uint32_t value) {
 }
 static void end_sequence(bytes *b) { put(b, 0, 1), uleb(b, 1), put(b, 1, 1); }
 static void special(bytes *b, int line, unsigned advance) { put(b, (unsigned)(line + 3) + 12 * advance + 13, 1); }
-static void finish(bytes *b, const header *h) { patch(b, h->length_at, b->size - h->length_at - h->offset_size, h->offset_size); }
+static void finish(bytes *b, const header *h) {
+    patch(b, h->length_at, b->size - h->length_at - h->offset_size, h->offset_size);
+}
 
 static int keep_all(const void *user, uint64_t start) {
     (void)user;
@@ -119,7 +122,8 @@ static pfc_line_table decode(pfc_mem *mem, const bytes *b, size_t size, int rows
     return table;
 }
 
-static void check_row(const pfc_line_table *t, size_t i, uint64_t address, uint32_t file, uint32_t line, uint32_t discriminator) {
+static void check_row(const pfc_line_table *t, size_t i, uint64_t address, uint32_t file, uint32_t line,
+                      uint32_t discriminator) {
     assert_true(i < t->rows.count);
     assert_int_equal(t->rows.data[i].address, address);
     assert_int_equal(t->rows.data[i].file, file);
@@ -130,30 +134,28 @@ static void check_row(const pfc_line_table *t, size_t i, uint64_t address, uint3
 /* A program with every opcode. */
 static void program(bytes *b) {
     set_address(b, 0x1000);
-    put(b, 3, 1), put(b, 9, 1);             /* advance_line 9: line 10 */
-    put(b, 1, 1);                           /* copy: 0x1000 line 10 */
-    set_discriminator(b, 0xfedcba98u);      /* all 32 bits */
-    special(b, 2, 4);                       /* 0x1004 line 12 */
-    put(b, 4, 1), uleb(b, 2);               /* set_file 2 */
-    put(b, 5, 1), uleb(b, 33);              /* set_column */
+    put(b, 3, 1), put(b, 9, 1);                               /* advance_line 9: line 10 */
+    put(b, 1, 1);                                             /* copy: 0x1000 line 10 */
+    set_discriminator(b, 0xfedcba98u);                        /* all 32 bits */
+    special(b, 2, 4);                                         /* 0x1004 line 12 */
+    put(b, 4, 1), uleb(b, 2);                                 /* set_file 2 */
+    put(b, 5, 1), uleb(b, 33);                                /* set_column */
     put(b, 6, 1), put(b, 7, 1), put(b, 10, 1), put(b, 11, 1); /* flags without effect on rows */
-    put(b, 12, 1), uleb(b, 1);              /* set_isa */
-    special(b, -3, 0);                      /* 0x1004 again, line 9 */
-    put(b, 8, 1);                           /* const_add_pc: (255 - 13) / 12 = 20 */
-    put(b, 1, 1);                           /* 0x1018 line 9 */
-    put(b, 2, 1), uleb(b, 300);             /* advance_pc */
-    put(b, 3, 1), put(b, 0x77, 1);          /* advance_line -9: line 0 */
-    put(b, 1, 1);                           /* 0x1144 line 0 */
-    put(b, 9, 1), put(b, 0x0100, 2);        /* fixed_advance_pc */
-    put(b, 0, 1), uleb(b, 3), put(b, 0x80, 1), put(b, 7, 2); /* an extended opcode of a vendor */
-    end_sequence(b);                        /* 0x1244 */
+    put(b, 12, 1), uleb(b, 1);                                /* set_isa */
+    special(b, -3, 0);                                        /* 0x1004 again, line 9 */
+    put(b, 8, 1);                                             /* const_add_pc: (255 - 13) / 12 = 20 */
+    put(b, 1, 1);                                             /* 0x1018 line 9 */
+    put(b, 2, 1), uleb(b, 300);                               /* advance_pc */
+    put(b, 3, 1), put(b, 0x77, 1);                            /* advance_line -9: line 0 */
+    put(b, 1, 1);                                             /* 0x1144 line 0 */
+    put(b, 9, 1), put(b, 0x0100, 2);                          /* fixed_advance_pc */
+    put(b, 0, 1), uleb(b, 3), put(b, 0x80, 1), put(b, 7, 2);  /* an extended opcode of a vendor */
+    end_sequence(b);                                          /* 0x1244 */
 }
 
 static void test_opcodes(void **state) {
     (void)state;
-    static const struct {
-        unsigned version, offset_size;
-    } kinds[] = {{2, 4}, {3, 4}, {4, 4}, {4, 8}, {5, 4}, {5, 8}};
+    static const struct { unsigned version, offset_size; } kinds[] = {{2, 4}, {3, 4}, {4, 4}, {4, 8}, {5, 4}, {5, 8}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         bytes b = {{0}, 0};
         pfc_mem mem;
@@ -336,8 +338,9 @@ static void test_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_opcodes), cmocka_unit_test(test_instruction_sizes), cmocka_unit_test(test_find),
-        cmocka_unit_test(test_damage),  cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_opcodes), cmocka_unit_test(test_instruction_sizes),
+        cmocka_unit_test(test_find),    cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

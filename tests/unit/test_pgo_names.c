@@ -13,7 +13,8 @@
 #include "libprofconv/pgo/discriminator.h"
 #include "libprofconv/pgo/names.h"
 
-/* LLVM's encoder of a component, by the format: a 1 for zero; else 0, five low bits, and a bit that says whether seven more follow. */
+/* LLVM's encoder of a component, by the format: a 1 for zero; else 0, five low bits, and a bit that says whether seven
+ * more follow. */
 static uint32_t encode(uint32_t value, unsigned *bits) {
     if (value == 0) {
         *bits = 1;

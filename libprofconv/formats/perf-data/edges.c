@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Repeated branch entries. A recording has millions of entries and thousands of different ones, so what an entry means and
- * how often it came are kept in one place, found by one look: two tables with a slot a hash, whose counts go to the
- * builder when another entry takes the slot, and at the end. The builder hears of a new row at once, so that rows are in the order in
- * which they came. The tables grow while they are too small, up to a bound.
+ * Repeated branch entries. A recording has millions of entries and thousands of different ones, so what an entry means
+ * and how often it came are kept in one place, found by one look: two tables with a slot a hash, whose counts go to the
+ * builder when another entry takes the slot, and at the end. The builder hears of a new row at once, so that rows are
+ * in the order in which they came. The tables grow while they are too small, up to a bound.
  *
  * Each may be in one of four neighbouring slots; the one with the fewest counts gives way.
  */
@@ -22,8 +22,8 @@ static size_t slot_of(unsigned bits, uint64_t a, uint64_t b, uint64_t c) {
 
 static void flush_edge(pd_reader *r, pd_edge *edge) {
     if (edge->count)
-        profconv_builder_branch(r->builder, edge->place[0].location, edge->place[1].location, edge->count, edge->mispredicted,
-                                edge->cycles);
+        profconv_builder_branch(r->builder, edge->place[0].location, edge->place[1].location, edge->count,
+                                edge->mispredicted, edge->cycles);
     edge->count = edge->mispredicted = 0;
     edge->cycles = 0;
 }
@@ -106,7 +106,8 @@ pd_edge *pd_edge_get(pd_reader *r, size_t slot, uint32_t process, uint64_t from,
     return edge;
 }
 
-void pd_edge_add(pd_reader *r, size_t slot, uint32_t process, uint64_t from, uint64_t to, int mispredicted, unsigned cycles) {
+void pd_edge_add(pd_reader *r, size_t slot, uint32_t process, uint64_t from, uint64_t to, int mispredicted,
+                 unsigned cycles) {
     /* Looked up again: another entry of the same stack may have taken the slot. */
     pd_edge *edge = pd_edge_get(r, slot, process, from, to);
     if (edge->count == UINT32_MAX)
