@@ -51,6 +51,7 @@ typedef struct pfc_unwind_input {
     const uint8_t *stack;     /* from the stack pointer upwards */
     size_t stack_size;
     size_t max_frames;
+    uint32_t space; /* another number whenever the process, or anything mapped in it, is another */
 } pfc_unwind_input;
 
 /* How an unwinding ended. Frames found before the end are good in every case. */

@@ -169,6 +169,7 @@ static void forget_rows(pfc_cfi *cfi) {
     cfi->slot_row = NULL;
     cfi->bits = 0;
     cfi->used = 0;
+    cfi->forgotten++;
 }
 
 void pfc_cfi_close(pfc_cfi *cfi) {

@@ -63,6 +63,7 @@ typedef struct pfc_cfi {
     uint32_t *slot_row;     /* row + 1; UINT32_MAX: there is none for the address; 0: empty slot */
     unsigned bits;
     size_t used;
+    uint32_t forgotten; /* times that the rows were dropped */
     uint64_t broken; /* entries that could not be read */
 } pfc_cfi;
 

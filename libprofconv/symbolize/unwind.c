@@ -26,6 +26,7 @@ typedef struct walk {
     pfc_unwinder *u;
     pfc_frame_state state;
     uint64_t pc, sp;
+    pfc_unwind_site site; /* of pc */
     int interrupted; /* pc is an instruction that ran, not a return address */
     size_t by_frame_pointer;
     int failed; /* status for want of memory */
@@ -109,9 +110,14 @@ static int take_registers(walk *w, const pfc_unwind_input *in) {
 
 /* ---- one step ---- */
 
-static int is_code(walk *w, uint64_t address) {
-    pfc_unwind_place place;
-    return w->u->maps->find(w->u->maps->user, address, &place) && place.executable;
+/* Whether a frame can be at pc; *site is what is known of it. */
+static int is_code(walk *w, uint64_t pc, int interrupted, pfc_unwind_site *site) {
+    const pfc_unwind_site *found = NULL;
+    int status = pfc_unwind_site_get(w->u, pc, interrupted, &found);
+    if (status)
+        w->failed = status;
+    *site = *found;
+    return !status && found->mapped && found->executable;
 }
 
 static uint64_t code_address(const walk *w, uint64_t value) {
@@ -155,7 +161,7 @@ static int arrive(walk *w, const pfc_frame_state *next, uint64_t pc, uint64_t sp
         return PFC_UNWIND_BAD_CFI;
     if (pc == 0)
         return PFC_UNWIND_COMPLETE;
-    if (!is_code(w, signal ? pc : pc - 1))
+    if (!is_code(w, pc, signal, &w->site))
         return PFC_UNWIND_NO_CODE;
     w->state = *next;
     w->pc = pc;
@@ -216,13 +222,14 @@ static int by_row(walk *w, const pfc_cfi *cfi, const pfc_cfi_row *row) {
 static int by_frame_pointer(walk *w, pfc_unwind_end otherwise) {
     pfc_unwinder *u = w->u;
     unsigned fp_reg = u->aarch64 ? ARM_FP : X86_BP;
+    pfc_unwind_site site;
     uint64_t caller = 0, back = 0, fp = w->state.value[fp_reg], lr = w->state.value[ARM_LR % PFC_CFI_REGISTERS];
     pfc_frame_state next;
     memset(&next, 0, sizeof next);
     int have = known(&w->state, fp_reg) && fp >= w->sp && fp % 8 == 0 && fp >= u->stack_start && fp < u->stack_end &&
                read_word(w, fp, &caller) && read_word(w, fp + 8, &back);
     if (u->aarch64 && w->interrupted && known(&w->state, ARM_LR) && (!have || code_address(w, back) != code_address(w, lr)) &&
-        code_address(w, lr) && is_code(w, code_address(w, lr) - 1)) {
+        code_address(w, lr) && is_code(w, code_address(w, lr), 0, &site)) {
         next = w->state; /* a leaf that made no frame */
         next.known &= ARM_SAVED & ~(UINT64_C(1) << ARM_LR);
         w->by_frame_pointer++;
@@ -232,7 +239,7 @@ static int by_frame_pointer(walk *w, pfc_unwind_end otherwise) {
         return known(&w->state, fp_reg) && fp >= u->stack_end && fp - u->stack_end < (1u << 23) ? PFC_UNWIND_TRUNCATED
                                                                                                : (int)otherwise;
     back = code_address(w, back);
-    if (back != 0 && !is_code(w, back - 1))
+    if (back != 0 && !is_code(w, back, 0, &site))
         return (int)otherwise;
     set(&next, fp_reg, caller);
     w->by_frame_pointer++;
@@ -240,34 +247,16 @@ static int by_frame_pointer(walk *w, pfc_unwind_end otherwise) {
 }
 
 static int step(walk *w) {
-    pfc_unwinder *u = w->u;
-    pfc_unwind_place place;
-    uint64_t address = w->interrupted ? w->pc : w->pc - 1;
-    if (!u->maps->find(u->maps->user, address, &place))
+    const pfc_unwind_site *site = &w->site;
+    if (!site->mapped)
         return by_frame_pointer(w, PFC_UNWIND_NO_CODE);
-    if (place.image == PFC_UNWIND_NO_IMAGE)
+    if (!site->has_image)
         return by_frame_pointer(w, PFC_UNWIND_NO_CFI);
-    pfc_unwind_module *m = pfc_unwind_module_get(u, place.image);
-    if (!m) {
-        w->failed = u->mem.failed;
-        return PFC_UNWIND_COMPLETE;
-    }
-    if (!m->binary) {
-        m->wanted++;
+    if (!site->module->binary) {
+        site->module->wanted++;
         return by_frame_pointer(w, PFC_UNWIND_NO_FILE);
     }
-    const pfc_cfi *cfi = NULL;
-    const pfc_cfi_row *row = NULL;
-    w->failed = pfc_unwind_row(u, m, &place, &cfi, &row);
-    if (!w->failed && !row && !w->interrupted) { /* a signal's return code is not called: entered at its first byte */
-        place.offset++;
-        w->failed = pfc_unwind_row(u, m, &place, &cfi, &row);
-        if (row && !row->signal)
-            row = NULL;
-    }
-    if (w->failed)
-        return PFC_UNWIND_COMPLETE;
-    return row ? by_row(w, cfi, row) : by_frame_pointer(w, PFC_UNWIND_NO_CFI);
+    return site->has_row ? by_row(w, site->cfi, &site->cfi->rows.data[site->row]) : by_frame_pointer(w, PFC_UNWIND_NO_CFI);
 }
 
 /* ---- a sample ---- */
@@ -286,6 +275,7 @@ static int add_frame(pfc_unwinder *u, uint64_t address) { return PFC_VEC_PUSH(&u
 static int walk_frames(walk *w, const pfc_unwind_input *in) {
     pfc_unwinder *u = w->u;
     int end = GO_ON;
+    (void)is_code(w, w->pc, 1, &w->site); /* the sampled address is a frame in any case */
     while (end == GO_ON && !w->failed) {
         if (u->frames.count >= in->max_frames)
             return PFC_UNWIND_DEPTH;
@@ -330,6 +320,7 @@ static void destroy(pfc_unwinder *u) {
         return;
     pfc_unwind_modules_free(u);
     PFC_VEC_FREE(&u->mem, &u->frames);
+    pfc_free(&u->mem, u->sites, u->sites ? PFC_UNWIND_SITES * sizeof *u->sites : 0);
     pfc_finder_settings_free(&u->files, &u->mem);
     pfc_mem mem = u->mem;
     pfc_free(&mem, u, sizeof *u);
@@ -345,7 +336,9 @@ static int create(pfc_unwinder **out, const profconv_allocator *allocator, uint6
         return pfc_mem_error(&mem, error);
     u->mem = mem;
     u->maps = maps;
-    int status = pfc_finder_settings_read(&u->files, &u->mem, options, error);
+    u->epoch = 1;
+    u->sites = pfc_alloc_zero(&u->mem, PFC_UNWIND_SITES * sizeof *u->sites);
+    int status = u->sites ? pfc_finder_settings_read(&u->files, &u->mem, options, error) : pfc_mem_error(&u->mem, error);
     if (status) {
         destroy(u);
         return status;

@@ -22,8 +22,23 @@ typedef struct pfc_unwind_module {
     size_t file_size;
 } pfc_unwind_module;
 
+/* What is known of an address: samples pass the same call sites again and again. */
+typedef struct pfc_unwind_site {
+    uint64_t pc;
+    uint32_t space, epoch; /* epoch 0: empty */
+    uint8_t interrupted;   /* pc is looked up itself, not as a return address */
+    uint8_t mapped, executable, has_image, has_row;
+    uint32_t row;
+    pfc_unwind_module *module;
+    const pfc_cfi *cfi;
+} pfc_unwind_site;
+
+#define PFC_UNWIND_SITES 4096u
+
 struct pfc_unwinder {
     pfc_mem mem;
+    pfc_unwind_site *sites; /* by hash, PFC_UNWIND_SITES of them */
+    uint32_t epoch;         /* another one when rows went away */
     const pfc_unwind_maps *maps;
     pfc_finder_settings files;
     PFC_VEC(uint32_t) module_of; /* by image: row of modules + 1 */
@@ -44,6 +59,8 @@ pfc_unwind_module *pfc_unwind_module_get(pfc_unwinder *u, uint32_t image);
 /* The row at an address of the file; *out NULL when there is none. A status for want of memory. */
 int pfc_unwind_row(pfc_unwinder *u, pfc_unwind_module *module, const pfc_unwind_place *place, const pfc_cfi **cfi,
                    const pfc_cfi_row **out);
+/* What is known of pc; *out is good until the next call. A status for want of memory. */
+int pfc_unwind_site_get(pfc_unwinder *u, uint64_t pc, int interrupted, const pfc_unwind_site **out);
 /* Bytes of a segment that programs cannot write, so that the file has what memory had. Nonzero on success. */
 int pfc_unwind_read_file(pfc_unwinder *u, pfc_unwind_module *module, uint64_t offset, unsigned size, uint64_t *out);
 void pfc_unwind_modules_free(pfc_unwinder *u);

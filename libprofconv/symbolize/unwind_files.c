@@ -22,6 +22,7 @@ static void close_module(pfc_unwinder *u, pfc_unwind_module *m) {
     }
     m->binary = NULL;
     m->sought = 0;
+    u->epoch++;
 }
 
 static void make_room(pfc_unwinder *u) {
@@ -141,6 +142,55 @@ int pfc_unwind_row(pfc_unwinder *u, pfc_unwind_module *m, const pfc_unwind_place
         status = pfc_cfi_find(&m->debug, vaddr, out);
     }
     return status ? u->mem.failed : 0;
+}
+
+static int learn(pfc_unwinder *u, pfc_unwind_site *site) {
+    pfc_unwind_place place;
+    if (!u->maps->find(u->maps->user, site->interrupted ? site->pc : site->pc - 1, &place))
+        return 0;
+    site->mapped = 1;
+    site->executable = place.executable != 0;
+    if (place.image == PFC_UNWIND_NO_IMAGE)
+        return 0;
+    site->has_image = 1;
+    site->module = pfc_unwind_module_get(u, place.image);
+    if (!site->module)
+        return u->mem.failed;
+    const pfc_cfi_row *row = NULL;
+    int status = pfc_unwind_row(u, site->module, &place, &site->cfi, &row);
+    if (!status && !row && !site->interrupted) { /* a signal's return code is not called: entered at its first byte */
+        place.offset++;
+        status = pfc_unwind_row(u, site->module, &place, &site->cfi, &row);
+        if (row && !row->signal)
+            row = NULL;
+    }
+    site->has_row = row != NULL;
+    site->row = row ? (uint32_t)(row - site->cfi->rows.data) : 0;
+    site->epoch = u->epoch + site->module->eh.forgotten + site->module->debug.forgotten;
+    return status;
+}
+
+int pfc_unwind_site_get(pfc_unwinder *u, uint64_t pc, int interrupted, const pfc_unwind_site **out) {
+    uint64_t hash = (pc ^ (uint64_t)u->input->space << 40 ^ (uint64_t)interrupted << 63) * UINT64_C(0x9e3779b97f4a7c15);
+    pfc_unwind_site *site = &u->sites[hash >> 52];
+    *out = site;
+    if (site->pc == pc && site->space == u->input->space && site->interrupted == interrupted && site->epoch) {
+        const pfc_unwind_module *m = site->module;
+        if (site->epoch == u->epoch + (m ? m->eh.forgotten + m->debug.forgotten : 0)) {
+            if (m)
+                site->module->used = ++u->clock;
+            return 0;
+        }
+    }
+    memset(site, 0, sizeof *site);
+    site->pc = pc;
+    site->space = u->input->space;
+    site->interrupted = interrupted != 0;
+    site->epoch = u->epoch;
+    int status = learn(u, site);
+    if (status)
+        site->epoch = 0;
+    return status;
 }
 
 int pfc_unwind_read_file(pfc_unwinder *u, pfc_unwind_module *m, uint64_t offset, unsigned size, uint64_t *out) {

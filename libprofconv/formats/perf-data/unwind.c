@@ -71,6 +71,7 @@ int pd_unwind_sample(pd_reader *r, uint32_t process, const pd_event *event, cons
                            .registers = s->registers,
                            .stack = s->stack,
                            .stack_size = s->stack_size,
+                           .space = r->processes.data[process].serial,
                            .max_frames = depth < MAX_FRAMES ? depth : MAX_FRAMES};
     u->process = process;
     int rc = u->type->unwind(u->unwinder, &in, out, r->error);
