@@ -135,32 +135,43 @@ static int add_item(ps_reader *r, uint32_t row) {
     return PFC_VEC_PUSH(&r->mem, &r->items, item) ? ps_failed(r) : 0;
 }
 
-/* Frames without a header belong to the branch stack that comes next. */
-static int on_branches(ps_reader *r, ps_text line, size_t at) {
-    ps_text before = {line.data, at};
+/* "event: address", each of them optional, before a branch stack without a header. */
+static int parse_before(ps_text before, ps_text *event, ps_text *address) {
+    ps_frame frame;
+    ps_text none = {"", 0};
+    size_t n = 0;
+    *event = *address = none;
     before = ps_trim(before);
-    int status = 0;
-    if (r->open && !r->headless && (before.size > 0 || r->branches.count > 0))
-        return other_line(r);
-    if (before.size > 0 || !r->open)
-        status = begin_headless(r);
-    /* "event: address 0xFROM/0xTO ..." */
-    const char *colon = before.size ? (const char *)memchr(before.data, ':', before.size) : NULL;
-    if (status == 0 && colon) {
-        size_t n = 0;
-        while (n < before.size && !ps_is_blank(before.data[n]))
-            n++;
-        ps_text name = {before.data, before.data[n - 1] == ':' ? n - 1 : n};
-        r->event = ps_event_get(r, name);
+    while (n < before.size && !ps_is_blank(before.data[n]))
+        n++;
+    if (n > 1 && before.data[n - 1] == ':') {
+        event->data = before.data;
+        event->size = n - 1;
         before.data += n;
         before.size -= n;
         before = ps_trim(before);
-        if (r->event == PS_NONE && r->mem.failed)
-            return ps_failed(r);
     }
+    if (before.size == 0)
+        return 1;
+    *address = before;
+    return ps_parse_frame(before, &frame) && !frame.has_dso && frame.symbol.size == 0;
+}
+
+/* Frames without a header belong to the branch stack that comes next. */
+static int on_branches(ps_reader *r, ps_text line, size_t at) {
+    ps_text before = {line.data, at}, event, address;
+    int status = 0;
+    if (!parse_before(before, &event, &address))
+        return other_line(r);
+    if (r->open && !r->headless && (event.size > 0 || address.size > 0 || r->branches.count > 0))
+        return other_line(r);
+    if (!r->open || event.size > 0 || address.size > 0)
+        status = begin_headless(r);
+    if (status == 0 && event.size > 0 && (r->event = ps_event_get(r, event)) == PS_NONE && r->mem.failed)
+        return ps_failed(r);
     uint32_t row = 0;
-    if (status == 0 && before.size > 0)
-        status = ps_line_get(r, before, &row);
+    if (status == 0 && address.size > 0)
+        status = ps_line_get(r, address, &row);
     if (status == 0 && row && r->lines.data[row].kind == PS_LINE_FRAME)
         status = add_item(r, row);
     if (status == 0)
@@ -240,7 +251,8 @@ static int on_new_line(ps_reader *r, ps_text line) {
             return status;
     }
     uint32_t row = 0;
-    if (blank) {
+    ps_frame frame;
+    if (blank || (ps_parse_frame(line, &frame) && frame.has_dso)) {
         int status = ps_line_get(r, line, &row);
         if (status)
             return status;
@@ -256,7 +268,7 @@ static int on_line(ps_reader *r, ps_text line) {
         line.size--;
     if (line.size == 0)
         return finish_sample(r);
-    if (ps_is_blank(line.data[0]) && ps_line_find(r, line, &row, &hash))
+    if (ps_line_find(r, line, &row, &hash))
         return add_item(r, row);
     return on_new_line(r, line);
 }

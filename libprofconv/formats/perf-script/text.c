@@ -78,7 +78,16 @@ static const char *parse_cpu(const char *p, const char *end, ps_header *h) {
     return skip_blanks(at + 1, end);
 }
 
-/* A word of `letters` only, or a time of day: printed before the time when asked for. */
+/* "12:34:56.789", a time of day. */
+static const char *skip_time_of_day(const char *p, const char *end) {
+    const char *at = p;
+    unsigned colons = 0;
+    for (; at < end && (ps_is_digit(*at) || *at == ':' || *at == '.'); at++)
+        colons += *at == ':';
+    return colons == 2 && ends_word(at, end) ? skip_blanks(at, end) : p;
+}
+
+/* A word of `letters` only: printed before the time when asked for, as the time of day is. */
 static const char *skip_word_of(const char *p, const char *end, const char *letters) {
     const char *at = p;
     while (at < end && *at && strchr(letters, *at))
@@ -105,7 +114,7 @@ static int parse_behind(const char *p, const char *end, ps_header *h) {
     p = parse_cpu(skip_blanks(p, end), end, h);
     const char *time = parse_time(p, end, &h->time);
     if (!time) {
-        const char *other = skip_word_of(skip_word_of(p, end, "KUHGgMESps"), end, "0123456789:.");
+        const char *other = skip_time_of_day(skip_word_of(p, end, "KUHGgMESps"), end);
         if (other != p && (time = parse_time(other, end, &h->time)) == NULL)
             return 0;
     }
@@ -238,6 +247,8 @@ int ps_parse_frame(ps_text line, ps_frame *out) {
         set_dso(out, dso);
         rest.size = group;
     }
+    else if (ps_text_find(rest, "/0x"))
+        return 0; /* a damaged branch stack */
     set_symbol(out, rest);
     return 1;
 }
