@@ -10,7 +10,6 @@
 #include "libprofconv/base/unwind.h"
 #include "libprofconv/convert/convert.h"
 #include "libprofconv/io/io.h"
-#include "libprofconv/pgo/check.h"
 
 #include <profconv/transform.h>
 

@@ -23,4 +23,7 @@ extern const pfc_pass pfc_symbolize_pass; /* symbolize/ */
 extern const pfc_pass pfc_attribute_pass; /* pgo/ */
 extern const pfc_pass pfc_expand_pass;
 
+/* pgo/: branch records whose addresses a store took away are refused before a pass or a writer counts by them. */
+int pfc_check_records(const profconv_profile *profile, profconv_report *report, profconv_error *error);
+
 #endif

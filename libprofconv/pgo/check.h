@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of profconv_check share, and the part of it that conversions to compilers' formats begin with.
+ * What the files of profconv_check share. The part of it that conversions begin with is declared in model/pass.h.
  */
 #ifndef PFC_PGO_CHECK_H
 #define PFC_PGO_CHECK_H
@@ -21,9 +21,5 @@ void pfc_check_fact(pfc_checker *c, const char *cause, uint64_t count, const cha
 
 void pfc_check_go(pfc_checker *c);
 void pfc_check_autofdo(pfc_checker *c, int gcc);
-
-/* Branch records, ranges and sampled addresses that mean nothing any more: a store took their addresses away, or no
- * mapping says which binary they belong to. PROFCONV_OK when there are none such; notes go to report (may be NULL). */
-int pfc_check_records(const profconv_profile *profile, profconv_report *report, profconv_error *error);
 
 #endif

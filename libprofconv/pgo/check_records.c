@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "libprofconv/model/pass.h"
+
 #define RUN_TIME UINT64_C(0x550000000000) /* where Linux on x86-64 and arm64 puts position-independent programs and above */
 
 typedef struct record_counts {

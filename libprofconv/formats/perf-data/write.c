@@ -61,7 +61,7 @@ static int choose_content(pw_writer *w, const profconv_options *options) {
     if (strcmp(content, "branches") == 0)
         w->set.branches = 1;
     else if (strcmp(content, "auto") == 0)
-        w->set.branches = edges || ranges || (addresses && !samples);
+        w->set.branches = has_records;
     if (w->set.branches ? has_records : samples > 0) {
         if (w->set.branches && samples)
             profconv_report_add(w->report, PROFCONV_NOTE_LOST, "stacks-beside-branches", samples, 0, PROFCONV_NO_OFFSET, 0,
