@@ -246,6 +246,26 @@ static int by_frame_pointer(walk *w, pfc_unwind_end otherwise) {
     return arrive(w, &next, back, fp + 16, 0);
 }
 
+/* Out of a signal handler, by what the kernel put on the stack: siginfo and ucontext, whose place from the stack pointer is part
+ * of its interface. */
+static int by_signal_frame(walk *w) {
+    /* x86-64: the general registers of ucontext in their order there, by DWARF's numbers. */
+    static const uint8_t order[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, X86_BP, 3, 1, 0, 2, X86_SP, X86_IP};
+    const pfc_unwinder *u = w->u;
+    unsigned count = u->aarch64 ? 33 : sizeof order;
+    uint64_t at = w->sp + (u->aarch64 ? 312 : 40), value = 0;
+    pfc_frame_state next;
+    memset(&next, 0, sizeof next);
+    w->u->past_end = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (!read_word(w, at + 8 * i, &value))
+            return u->past_end ? PFC_UNWIND_TRUNCATED : PFC_UNWIND_BAD_CFI;
+        set(&next, u->aarch64 ? i : order[i], value);
+    }
+    unsigned ip = u->aarch64 ? ARM_PC : X86_IP;
+    return arrive(w, &next, next.value[ip], next.value[sp_register(u)], 1);
+}
+
 static int step(walk *w) {
     const pfc_unwind_site *site = &w->site;
     if (!site->mapped)
@@ -256,6 +276,8 @@ static int step(walk *w) {
         site->module->wanted++;
         return by_frame_pointer(w, PFC_UNWIND_NO_FILE);
     }
+    if (site->returns_from_signal)
+        return by_signal_frame(w);
     return site->has_row ? by_row(w, site->cfi, &site->cfi->rows.data[site->row]) : by_frame_pointer(w, PFC_UNWIND_NO_CFI);
 }
 

@@ -27,7 +27,7 @@ typedef struct pfc_unwind_site {
     uint64_t pc;
     uint32_t space, epoch; /* epoch 0: empty */
     uint8_t interrupted;   /* pc is looked up itself, not as a return address */
-    uint8_t mapped, executable, has_image, has_row;
+    uint8_t mapped, executable, has_image, has_row, returns_from_signal;
     uint32_t row;
     pfc_unwind_module *module;
     const pfc_cfi *cfi;

@@ -144,6 +144,15 @@ int pfc_unwind_row(pfc_unwinder *u, pfc_unwind_module *m, const pfc_unwind_place
     return status ? u->mem.failed : 0;
 }
 
+/* The code that the kernel has signal handlers return to, "system call rt_sigreturn" and nothing else. libc marks it in its unwind
+ * information; Go and others do not, so that debuggers know it by its instructions. */
+static int is_signal_return(pfc_unwinder *u, pfc_unwind_module *m, uint64_t offset) {
+    uint64_t code = 0;
+    if (!pfc_unwind_read_file(u, m, offset, 8, &code))
+        return 0;
+    return u->aarch64 ? code == UINT64_C(0xd4000001d2801168) : code == UINT64_C(0x0f0000000fc0c748);
+}
+
 static int learn(pfc_unwinder *u, pfc_unwind_site *site) {
     pfc_unwind_place place;
     if (!u->maps->find(u->maps->user, site->interrupted ? site->pc : site->pc - 1, &place))
@@ -156,6 +165,7 @@ static int learn(pfc_unwinder *u, pfc_unwind_site *site) {
     site->module = pfc_unwind_module_get(u, place.image);
     if (!site->module)
         return u->mem.failed;
+    uint64_t offset = place.offset + (site->interrupted ? 0 : 1); /* of pc */
     const pfc_cfi_row *row = NULL;
     int status = pfc_unwind_row(u, site->module, &place, &site->cfi, &row);
     if (!status && !row && !site->interrupted) { /* a signal's return code is not called: entered at its first byte */
@@ -165,6 +175,8 @@ static int learn(pfc_unwinder *u, pfc_unwind_site *site) {
             row = NULL;
     }
     site->has_row = row != NULL;
+    if (!site->interrupted && !(row && row->signal))
+        site->returns_from_signal = is_signal_return(u, site->module, offset) != 0;
     site->row = row ? (uint32_t)(row - site->cfi->rows.data) : 0;
     site->epoch = u->epoch + site->module->eh.forgotten + site->module->debug.forgotten;
     return status;

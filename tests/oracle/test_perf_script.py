@@ -9,8 +9,8 @@ checked to be no more than that:
    of --symfs too, JIT code in memfds is looked up by address, and files are found where perf's own search gives up;
  - caller frames are looked up one byte before the return address, perf 6.1 looks at the return address itself: a call that
    ends a function names the next one in perf. RETURN_RULE lists the frames where that shows.
- - recordings with DWARF stacks (DWARF) are unwound by perf; here only the frames that the kernel recorded count as yet, so
-   that the process and the leaf are compared, with their weights.
+ - of recordings with DWARF stacks (DWARF), which need more files than are below --symfs here, the process and the leaf are
+   compared, with their weights; test_unwind.py compares the stacks.
 """
 import collections
 import os
@@ -25,7 +25,7 @@ PROFCONV = os.environ.get("PROFCONV")
 CORPUS = os.environ.get("PROFCONV_CORPUS", os.path.join(SOURCE, "..", "shared", "corpus"))
 GEN = os.path.join(CORPUS, "perfdata", "gen")
 
-# perf unwinds these; the stacks here are the leaf and the kernel's part.
+# How far these are unwound depends on the libraries that each side finds.
 DWARF = {"fp_z22_dwarf.data", "lost_dwarf.data", "nofp_dwarf8k.data"}
 # perf 6.1 refuses the first (its recorder was killed) and prints none of the second's samples.
 UNREADABLE = {"killed.data", "lost_dwarf.data"}
