@@ -176,6 +176,28 @@ def compare_recording(name, path, symfs, text):
           "%s: only text %s, only recording %s %s %s" % (name, missing[:3], extra[:3], errors, script_errors))
 
 
+# ---- branches of recordings ----
+
+FIELDS = (["-F", "ip,brstack"], ["-F", "comm,pid,tid,time,event,ip,sym,dso,brstack"], ["-F", "+brstack"])
+
+
+def branches():
+    """The maps that AutoFDO's tools would make, from a recording and from its text with the mmap events."""
+    perf = shutil.which("perf")
+    folder = os.path.join(CORPUS, "lbr")
+    for name in sorted(os.listdir(folder)) if perf else []:
+        if not name.endswith(".data"):
+            continue
+        path = os.path.join(folder, name)
+        expected, errors = convert("-t", "autofdo-text", path)
+        check(expected, "%s: %s" % (name, errors))
+        for fields in FIELDS:
+            text = subprocess.run([perf, "script", "--show-mmap-events"] + fields + ["-i", path], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL).stdout
+            ours, errors = convert("-t", "autofdo-text", "-", data=text)
+            check(ours == expected, "%s %s: other maps than the recording's %s" % (name, fields, errors))
+
+
 # ---- llvm-profgen ----
 
 BASE = ["-s", "perf-script.base=0x400000", "-s", "profgen-raw.base=0x400000"]
@@ -299,6 +321,7 @@ def main():
     inferno()
     totals()
     recordings()
+    branches()
     profgen()
     dropped_sample()
     aggregated()
