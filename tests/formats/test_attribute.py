@@ -515,7 +515,11 @@ def discriminators(b):
             check(convert("-q", "-t", "gcc-afdo", "--binary", p.path, "-o", out, path)[0] == 0, "gcc-afdo")
             check(convert("-q", "-t", "llvm-text", "-o", out + ".txt", out)[0] == 0, "and back")
             check(body(read(out + ".txt").decode()).get("1.%d" % (packed & 0xffff)) == 10,
-                  "GCC's profiles have raw discriminators")
+"GCC's profiles have raw discriminators")
+            flavor = ["-s", "attribute.flavor=llvm"]
+            check(convert("-q", "-t", "gcc-afdo", *flavor, "--binary", p.path, "-o", out, path)[0] == 0
+                  and convert("-q", "-t", "llvm-text", "-o", out + ".txt", out)[0] == 0, "gcc-afdo, flavor=llvm")
+            check(body(read(out + ".txt").decode()).get("1.3") == 20, "what the user says is not changed by the writer")
 
 
 def kernel(b):

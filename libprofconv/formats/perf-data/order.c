@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Time order. The recorder drains its ring buffers one after another, so records of several CPUs or threads are out of
- * order in the file. Records wait here until a FINISHED_ROUND says that nothing older can come: memory is bounded by two
- * rounds. Recordings without rounds are sorted whole up to a bound, past which the older half is let go; the bound is low while
- * every record came in order, as in files of one buffer and those that a tool put in order.
+ * order in the file. Records wait here until a FINISHED_ROUND says that nothing older can come: memory is bounded by
+ * two rounds. Recordings without rounds are sorted whole up to a bound, past which the older half is let go; the bound
+ * is low while every record came in order, as in files of one buffer and those that a tool put in order, and while
+ * nothing but samples comes.
  */
 #include "libprofconv/formats/perf-data/pd.h"
 
@@ -37,6 +38,12 @@ static void chunk_release(pd_reader *r, pd_chunk *c) {
         r->order.spare = c;
 }
 
+/* Where several buffers come one after another, what may be due is waited for. Samples add up in any order, though: what
+ * they must not miss is a change of maps or processes before them, and where none has come for long, little waits. */
+static uint64_t bound(const pd_reader *r) {
+    return r->order.disorder && r->order.samples_only < r->order_cap ? r->order_cap_disorder : r->order_cap;
+}
+
 int pd_order_push(pd_reader *r, const uint8_t *data, size_t size, uint64_t offset, uint64_t time) {
     pd_order *o = &r->order;
     if (!o->current || o->current->used + size > CHUNK) {
@@ -57,11 +64,11 @@ int pd_order_push(pd_reader *r, const uint8_t *data, size_t size, uint64_t offse
     o->bytes += size;
     if (time > o->max_time)
         o->max_time = time;
-    else if (time < o->max_time)
-        r->order_cap = r->order_cap_disorder; /* several buffers one after another: wait for all that may be due */
+    o->disorder |= time < o->max_time;
+    o->samples_only = pfc_load32(data, r->big) == PD_SAMPLE ? o->samples_only + size : 0;
     if (time < o->delivered)
         o->late++;
-    if (o->bytes + o->queue.count * sizeof entry > r->order_cap) {
+    if (o->bytes + o->queue.count * sizeof entry > bound(r)) {
         o->forced = 1;
         return pd_order_flush(r, 0);
     }
@@ -110,8 +117,8 @@ static int sort_queue(pd_reader *r) {
     return 0;
 }
 
-/* Moves the records that still wait together, in their order. In a file whose times go back and forth each chunk keeps a few, and
- * none would be let go. */
+/* Moves the records that still wait together, in their order. In a file whose times go back and forth each chunk keeps
+ * a few, and none would be let go. */
 static int compact(pd_reader *r) {
     pd_order *o = &r->order;
     pd_chunk *into = NULL;

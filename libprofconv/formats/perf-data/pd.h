@@ -274,7 +274,9 @@ typedef struct pd_order {
     uint64_t max_time, limit, delivered;
     uint64_t late;
     size_t chunk_bytes;
-    int forced; /* the bound was reached once */
+    uint64_t samples_only; /* bytes that came since the last record of another type */
+    int disorder;          /* a record came after a younger one */
+    int forced;            /* the bound was reached once */
 } pd_order;
 
 int pd_order_push(pd_reader *r, const uint8_t *data, size_t size, uint64_t offset, uint64_t time);
