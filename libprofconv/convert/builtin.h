@@ -16,4 +16,7 @@ FORMAT(READER(llvm_extbinary) WRITER(llvm_extbinary))
 FORMAT(READER(llvm_compact)   NO_WRITER)
 FORMAT(READER(gcc_afdo)       WRITER(gcc_afdo))
 FORMAT(READER(go_preprofile)  WRITER(go_preprofile))
+FORMAT(NO_READER WRITER(flamegraph))
+FORMAT(NO_READER WRITER(speedscope))
+FORMAT(NO_READER WRITER(callgrind))
 /* clang-format on */
