@@ -124,6 +124,21 @@ def measure_elsewhere(name, route, original, path, binary, expected, tmp):
         check(raw[0] is not None and raw[0] == raw[1], "%s: llvm-profgen of %s gives another raw profile" % (name, route))
 
 
+PERF2BOLT = "/usr/lib/llvm-19/bin/perf2bolt"  # known by that name only; the link in the search path acts as llvm-bolt
+
+
+def bolt_rows(path, binary, tmp):
+    """Branches as perf2bolt counts them, but for those to the outside, which end our walks: {branch: count}."""
+    out = os.path.join(tmp, "fdata")
+    if os.path.exists(out):
+        os.unlink(out)
+    run([PERF2BOLT, "-p", path, "-o", out, "--ignore-build-id", binary])
+    if not os.path.exists(out):
+        return {}
+    rows = [x.split() for x in read(out).split(b"\n") if x]
+    return {tuple(x[:6]): int(x[7]) for x in rows if x[3:5] != [b"0", b"[unknown]"]}
+
+
 def perf_reads(path, what):
     if not tool("perf"):
         return
@@ -147,6 +162,13 @@ def one_recording(name, path, binary, folder, tmp):
     for route, file in (("seed 1", back), ("seed 7", other)):
         measure_elsewhere(name, route, path, file, binary, expected, tmp)
     perf_reads(back, name)
+    if os.path.exists(PERF2BOLT) and tool("perf") and name != "test":
+        # It counts what follows a call by its own lights where a walk leaves for the outside, so a few counts are near.
+        rows, ours = bolt_rows(path, binary, tmp), bolt_rows(back, binary, tmp)
+        check(len(rows) > 2 and set(rows) == set(ours), name + ": perf2bolt sees other branches")
+        check(all(abs(rows[x] - ours.get(x, 0)) <= 0.05 * rows[x] for x in rows), name + ": perf2bolt counts otherwise")
+        same = sum(rows[x] == ours.get(x) for x in rows)
+        check(same >= 0.95 * len(rows), "%s: perf2bolt counts %d of %d branches alike" % (name, same, len(rows)))
     direct = compiler_profiles(path, binary, tmp)
     for route, file in (("pprof", pprof), ("perf.data again", back)):
         for form, made in compiler_profiles(file, binary, tmp).items():

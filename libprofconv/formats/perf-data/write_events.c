@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Sample types into events: a column of counts and the column of weights behind it that belongs to the same event are one;
- * any other column is an event of its own. Events that perf knows get their numbers, others are of its kind that counts
- * nothing, with their name in the description, which is what tools show.
+ * any other column is an event of its own. Events that perf knows get their numbers; others are raw events, with their name in
+ * the description, which is what tools show (perf's own event for nothing, "dummy", would lose its addresses in perf script).
  */
 #include "libprofconv/formats/perf-data/write.h"
 
@@ -19,7 +19,7 @@ static const struct known_event {
     {"cpu-migrations", 1, 4},   {"minor-faults", 1, 5}, {"major-faults", 1, 6},  {"alignment-faults", 1, 7},
 };
 
-enum { SOFTWARE = 1, DUMMY = 9 };
+enum { SOFTWARE = 1, RAW = 4 };
 enum { EXCLUDE_USER = 1 << 4, EXCLUDE_KERNEL = 1 << 5, EXCLUDE_HV = 1 << 6 };
 
 static int is(profconv_string s, const char *text) {
@@ -52,8 +52,8 @@ static profconv_string base_of(profconv_string name, uint32_t *modifiers) {
 
 static void number_event(pw_event *e, int is_time) {
     profconv_string base = base_of(e->name, &e->modifiers);
-    e->type = SOFTWARE;
-    e->config = is_time ? 0 : DUMMY;
+    e->type = is_time ? SOFTWARE : RAW;
+    e->config = 0;
     for (size_t i = 0; i < sizeof known_events / sizeof *known_events; i++)
         if (is(base, known_events[i].name)) {
             e->type = known_events[i].type;
