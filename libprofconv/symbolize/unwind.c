@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-#define PAC_MASK UINT64_C(0x007fffffffffffff)
+/* Addresses of aarch64 programs: bits 48 to 54 hold the signature, 56 to 63 a tag. (52-bit addresses must be asked for.) */
+#define PAC_MASK UINT64_C(0x0000ffffffffffff)
 
 /* Linux's number of a register (PERF_REG_X86_*) by DWARF's. */
 static const uint8_t x86_64_registers[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8};
