@@ -9,7 +9,7 @@
  */
 #include "libprofconv/formats/perf-data/pd.h"
 
-enum { BITS_FIRST = 14, BITS_MOST = 18, WAYS = 4 };
+enum { BITS_LEAST = 6, BITS_FIRST = 14, BITS_MOST = 18, WAYS = 4 };
 
 /* There are more ranges than entries, and they are small: they get twice the slots. */
 static size_t range_slots(const pd_edges *e) { return (size_t)2 << e->bits; }
@@ -69,8 +69,12 @@ static int resize(pd_reader *r, unsigned bits) {
 
 int pd_edges_ready(pd_reader *r) {
     pd_edges *e = &r->edges;
-    if (!e->edges)
-        return resize(r, BITS_FIRST);
+    if (!e->edges) {
+        unsigned bits = BITS_FIRST;
+        while (bits > BITS_LEAST && !fits(r, bits))
+            bits--;
+        return resize(r, bits);
+    }
     if (e->kernel_serial != r->kernel_serial) /* the kernel's maps are not part of the keys */
         return resize(r, e->bits);
     if (e->evicted >> e->bits && fits(r, e->bits + 2))
