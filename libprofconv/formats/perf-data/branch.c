@@ -1,32 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * Branch stacks into edges and fall-through ranges. The rules are those of AutoFDO's tools, for every image at once: which
- * image an entry counts for is decided by where it goes to, so the rows of one image, filtered later, are what those
- * tools compute for that binary alone. Offsets are compared as they compare them, in the image of each address.
+ * Branch stacks into edges and fall-through ranges. The rules are those of AutoFDO's tools, for every image at once:
+ * which image an entry counts for is decided by where it goes to, so the rows of one image, filtered later, are what
+ * those tools compute for that binary alone. Offsets are compared as they compare them, in the image of each address.
  */
 #include "libprofconv/formats/perf-data/pd.h"
 
-#define RANGE_MAX 0x100000u     /* longer ranges are damaged records */
-#define BACK_EDGE_MAX 0x1000u   /* a duplicated newest entry that jumps back farther is dropped */
-
-typedef struct flags {
-    int mispredicted;
-    unsigned cycles, spec;
-} flags;
+#define RANGE_MAX 0x100000u /* longer ranges are damaged records */
+#define SPEC_WRONG_PATH 1u
+#define BACK_EDGE_MAX 0x1000u /* a duplicated newest entry that jumps back farther is dropped */
 
 /* Fields of the flag word; big-endian writers mirror their places. */
-static unsigned field(uint64_t word, int big, unsigned at, unsigned width) {
+static inline unsigned field(uint64_t word, int big, unsigned at, unsigned width) {
     unsigned shift = big ? 64 - at - width : at;
     return (unsigned)(word >> shift) & ((1u << width) - 1);
 }
-
-static flags read_flags(const uint8_t *entry, int big) {
-    uint64_t word = pfc_load64(entry + 16, big);
-    flags f = {(int)field(word, big, 0, 1), field(word, big, 4, 16), field(word, big, 24, 2)};
-    return f;
+static inline uint64_t read_flags(const pd_reader *r, const pd_sample *s, size_t entry) {
+    return pfc_load64(s->branches + 24 * entry + 16, r->big);
 }
-
-#define SPEC_WRONG_PATH 1u
+static inline int wrong_path(const pd_reader *r, uint64_t flags) {
+    return field(flags, r->big, 24, 2) == SPEC_WRONG_PATH;
+}
 
 /* Offset in the image, 0 for an address in none. */
 static uint64_t offset_of(const pd_reader *r, const pd_place *p) {
@@ -37,7 +31,8 @@ static uint64_t offset_of(const pd_reader *r, const pd_place *p) {
 static uint64_t usable_entries(pd_reader *r, const pd_sample *s) {
     uint64_t count = s->branch_count;
     const uint8_t *b = s->branches;
-    while (count > 0 && pfc_load64(b + 24 * (count - 1), r->big) == 0 && pfc_load64(b + 24 * (count - 1) + 8, r->big) == 0)
+    while (count > 0 && pfc_load64(b + 24 * (count - 1), r->big) == 0 &&
+           pfc_load64(b + 24 * (count - 1) + 8, r->big) == 0)
         count--;
     for (uint64_t i = 0; i < count; i++)
         if (pfc_load64(b + 24 * i, r->big) == 0 && pfc_load64(b + 24 * i + 8, r->big) == 0) {
@@ -47,15 +42,17 @@ static uint64_t usable_entries(pd_reader *r, const pd_sample *s) {
     return count;
 }
 
-static void add_branch(pd_reader *r, uint32_t process, const pd_entry *e, flags f) {
+static void add_branch(pd_reader *r, uint32_t process, const pd_entry *e, uint64_t flags) {
     if (e->from.location == 0 && e->to.location == 0) {
         r->counts.branch_unmapped++;
         return;
     }
-    pd_edge_add(r, e->edge_slot, process, e->from_address, e->to_address, f.mispredicted, f.cycles);
+    pd_edge_add(r, e->edge_slot, process, e->from_address, e->to_address, (int)field(flags, r->big, 0, 1),
+                field(flags, r->big, 4, 16));
 }
 
-/* The code run from where entry `e` went to up to the newer branch. Zero when the entry is damaged and does not count. */
+/* The code run from where entry `e` went to up to the newer branch. Zero when the entry is damaged and does not count.
+ */
 static int add_range(pd_reader *r, const pd_entry *e, const pd_place *newer_from) {
     uint64_t begin = offset_of(r, &e->to), end = offset_of(r, newer_from);
     if (end < begin || end - begin > RANGE_MAX) {
@@ -105,18 +102,17 @@ void pd_branch_stack(pd_reader *r, uint32_t process, const pd_sample *s) {
         return;
     const pd_entry *entries = r->entries.data;
     size_t newest = 0;
-    flags f;
-    while (newest < count && (f = read_flags(s->branches + 24 * newest, r->big)).spec == SPEC_WRONG_PATH) {
+    while (newest < count && wrong_path(r, read_flags(r, s, newest))) {
         r->counts.branch_wrong_path++;
         newest++;
     }
     if (newest == count)
         return;
-    add_branch(r, process, &entries[newest], f);
+    add_branch(r, process, &entries[newest], read_flags(r, s, newest));
     for (size_t i = newest + 1; i < count; i++) {
         const pd_entry *e = &entries[i], *newer = &entries[i - 1];
-        f = read_flags(s->branches + 24 * i, r->big);
-        if (f.spec == SPEC_WRONG_PATH) {
+        uint64_t flags = read_flags(r, s, i);
+        if (wrong_path(r, flags)) {
             r->counts.branch_wrong_path++;
             continue;
         }
@@ -130,6 +126,6 @@ void pd_branch_stack(pd_reader *r, uint32_t process, const pd_sample *s) {
             if (!add_range(r, e, &newer->from))
                 continue;
         }
-        add_branch(r, process, e, f);
+        add_branch(r, process, e, flags);
     }
 }
