@@ -199,6 +199,7 @@ static const char *const flame_js[] = {
     "  }\n",
     "  function groupColor(text) { return text \077 PALETTE[hash(text) % PALETTE.length] : GREY; }\n",
     "\n",
+    "  let mixed = new Map(); // by kind and frame, until colours mean something else\n",
     "  function color(t, i) {\n",
     "    const f = t.frame[i];\n",
     "    if (state.matched && state.matched[f]) return MATCH;\n",
@@ -209,8 +210,14 @@ static const char *const flame_js[] = {
     "      return mix(\"#e9e4e4\", d > 0 \077 \"#e5483d\" : \"#3f7fdc\", 0.25 + 0.75 * Math.min(1, Math.abs(d) / most(own)));\n",
     "    }\n",
     "    if (t.kind[i] === 0 || t.kind[i] === 6) return KINDS[t.kind[i]];\n",
-    "    const base = state.colors === \"kind\" \077 KINDS[t.kind[i]] : groupColor(data.strings[groups[state.colors][f]]);\n",
-    "    return mix(base, \"#ffffff\", shades[f]);\n",
+    "    const key = f * 8 + t.kind[i];\n",
+    "    let found = mixed.get(key);\n",
+    "    if (!found) {\n",
+    "      const base = state.colors === \"kind\" \077 KINDS[t.kind[i]] : groupColor(data.strings[groups[state.colors][f]]);\n",
+    "      found = mix(base, \"#ffffff\", shades[f]);\n",
+    "      mixed.set(key, found);\n",
+    "    }\n",
+    "    return found;\n",
     "  }\n",
     "\n",
     "  // ---- numbers ----\n",
@@ -548,6 +555,7 @@ static const char *const flame_js[] = {
     "  }\n",
     "  function recolor(colors) {\n",
     "    state.colors = colors;\n",
+    "    mixed = new Map();\n",
     "    $(\"colors\").value = colors;\n",
     "    legend();\n",
     "    draw();\n",
@@ -656,7 +664,7 @@ static const char *const flame_js[] = {
     "  refresh(true);\n",
     "}());\n",
 };
-static const char flame_js_hash[] = "sha256-X5TOgNNCrP9Hmh2ntO1qk9/jd4cg851uTkKcFkP7Nfc=";
+static const char flame_js_hash[] = "sha256-OO15y5yzoXVvFgRmeKdNo8juQkP+8eJ95gNoLtyj8Vo=";
 /* clang-format on */
 
 #endif

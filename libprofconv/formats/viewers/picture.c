@@ -228,7 +228,7 @@ static int draw_panel(picture *p) {
         if (depth > hidden)
             continue;
         hidden = UINT32_MAX;
-        if (i != 0 && p->width[i] * p->scale < p->flame->min_width) {
+        if (i != 0 && (p->width[i] <= 0 || p->width[i] * p->scale < p->flame->min_width)) {
             hidden = depth;
             if (p->width[i] > 0)
                 keep_narrow(p, i);
@@ -243,16 +243,18 @@ static int draw_panel(picture *p) {
     return 0;
 }
 
-/* The deepest level where something is wide enough. */
+/* The scale, and the deepest level where something can be drawn. */
 static void measure(picture *p, int side, double width) {
     const pfc_view_tree *t = &p->flame->tree;
     shape(p, side);
     if (p->width[0] > 0 && (p->scale <= 0 || width / p->width[0] < p->scale))
         p->scale = width / p->width[0];
-    for (size_t i = 0; i < t->nodes.count; i++) {
-        double w = p->width[i] * width / (p->width[0] > 0 ? p->width[0] : 1);
-        if (w >= p->flame->min_width && t->nodes.data[i].depth + 1 > p->deepest)
-            p->deepest = t->nodes.data[i].depth + 1;
+    double least = width > 0 ? p->flame->min_width * p->width[0] / width : 0;
+    for (size_t i = 1; i < t->nodes.count; i++) {
+        const pfc_view_node *node = &t->nodes.data[i];
+        int seen = node->parent == 0 || p->width[node->parent] >= least;
+        if (seen && p->width[i] > 0 && node->depth > p->deepest)
+            p->deepest = node->depth;
     }
 }
 

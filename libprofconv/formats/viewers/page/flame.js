@@ -153,6 +153,7 @@
   }
   function groupColor(text) { return text ? PALETTE[hash(text) % PALETTE.length] : GREY; }
 
+  let mixed = new Map(); // by kind and frame, until colours mean something else
   function color(t, i) {
     const f = t.frame[i];
     if (state.matched && state.matched[f]) return MATCH;
@@ -163,8 +164,14 @@
       return mix("#e9e4e4", d > 0 ? "#e5483d" : "#3f7fdc", 0.25 + 0.75 * Math.min(1, Math.abs(d) / most(own)));
     }
     if (t.kind[i] === 0 || t.kind[i] === 6) return KINDS[t.kind[i]];
-    const base = state.colors === "kind" ? KINDS[t.kind[i]] : groupColor(data.strings[groups[state.colors][f]]);
-    return mix(base, "#ffffff", shades[f]);
+    const key = f * 8 + t.kind[i];
+    let found = mixed.get(key);
+    if (!found) {
+      const base = state.colors === "kind" ? KINDS[t.kind[i]] : groupColor(data.strings[groups[state.colors][f]]);
+      found = mix(base, "#ffffff", shades[f]);
+      mixed.set(key, found);
+    }
+    return found;
   }
 
   // ---- numbers ----
@@ -502,6 +509,7 @@
   }
   function recolor(colors) {
     state.colors = colors;
+    mixed = new Map();
     $("colors").value = colors;
     legend();
     draw();
