@@ -9,6 +9,8 @@
 
 #include "cli.h"
 
+#define FILTER_SCOPE "filter"
+
 static int declares(const profconv_setting *settings, const char *key, size_t size) {
     for (; settings && settings->name; settings++) {
         if (strlen(settings->name) == size && memcmp(settings->name, key, size) == 0)
@@ -38,6 +40,16 @@ typedef struct taken {
     int status;
 } taken;
 
+/* Filters of the library step in where a reader has none of its own, and nobody else makes up for it. Leaving inlined functions
+ * out is for all who hold stacks: input can have them without a pass. */
+static int filter_is_wanted(const taken *t, const cli_parts *parts, const cli_target *target) {
+    if (strcmp(target->key, "inline") == 0)
+        return (!parts->writer || (parts->writer->keeps & PROFCONV_FACET_STACKS)) &&
+               !(parts->writer && declares(parts->writer->writer_settings, "inline", 6)) &&
+               target->value && strcmp(target->value, "no") == 0;
+    return t->refused || t->parts == 0;
+}
+
 static void give(taken *t, const cli_parts *parts, const cli_target *target, const char *argument,
                  profconv_options *settings) {
     const char *value = target->value ? target->value : argument;
@@ -59,7 +71,7 @@ static void give(taken *t, const cli_parts *parts, const cli_target *target, con
         break;
     case CLI_ROLE_PASS:
         for (size_t i = 0; parts->passes && t->status == CLI_OK && (pass = profconv_pass_name(i, &declared)); i++) {
-            if (declares(declared, target->key, size)) {
+            if (strcmp(pass, FILTER_SCOPE) != 0 && declares(declared, target->key, size)) {
                 t->parts++;
                 t->status = put(settings, pass, target->key, value);
             }
@@ -70,6 +82,13 @@ static void give(taken *t, const cli_parts *parts, const cli_target *target, con
             t->parts++;
             t->refused = NULL; /* the writer makes up for readers that cannot */
             t->status = put(settings, parts->writer->name, target->key, value);
+        }
+        break;
+    case CLI_ROLE_FILTER:
+        if (filter_is_wanted(t, parts, target)) {
+            t->parts++;
+            t->refused = NULL;
+            t->status = put(settings, FILTER_SCOPE, target->key, value);
         }
         break;
     default:

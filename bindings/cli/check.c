@@ -7,8 +7,8 @@
 
 #include "cli.h"
 
-/* What the profile would be written as for the consumer; the passes that make it so run first for go-pgo, which cannot judge
- * addresses without names. */
+/* What the profile would be written as for the consumer; the passes that make it so run first for go-pgo, which cannot
+ * judge addresses without names. */
 static const char *target_of(const char *consumer) { return strcmp(consumer, "go-pgo") == 0 ? "go-preprofile" : NULL; }
 
 static int usage(const char *given) {
@@ -39,7 +39,8 @@ static void print_findings(const profconv_report *report) {
     }
 }
 
-static int judge(const cli_arguments *arguments, const char *name, const char *consumer, const profconv_profile *profile) {
+static int judge(const cli_arguments *arguments, const char *name, const char *consumer,
+                 const profconv_profile *profile) {
     profconv_report *report = NULL;
     profconv_error error;
     if (profconv_report_new(&report, NULL, &error))

@@ -21,9 +21,14 @@ enum {
     CLI_HELP = 1 << 4,
     CLI_CHECK = 1 << 5,
     CLI_SPLIT = 1 << 6,
-    CLI_READING = CLI_CONVERT | CLI_INFO | CLI_DUMP | CLI_CHECK | CLI_SPLIT,
-    CLI_PASSES = CLI_CONVERT | CLI_CHECK | CLI_SPLIT, /* commands that may name code */
-    CLI_ANY = (1 << 7) - 1
+    CLI_MERGE = 1 << 7,
+    CLI_DIFF = 1 << 8,
+    CLI_TOP = 1 << 9,
+    CLI_TABLES = CLI_DIFF | CLI_TOP,
+    CLI_FRAMES = CLI_CONVERT | CLI_MERGE | CLI_TABLES, /* commands that may take frames away */
+    CLI_READING = CLI_FRAMES | CLI_INFO | CLI_DUMP | CLI_CHECK | CLI_SPLIT,
+    CLI_PASSES = CLI_FRAMES | CLI_CHECK | CLI_SPLIT, /* commands that may name code */
+    CLI_ANY = (1 << 10) - 1
 };
 
 /* Options that the command itself acts on; the others only become settings. */
@@ -44,7 +49,7 @@ typedef enum cli_id {
 } cli_id;
 
 /* Whose setting an option is. */
-typedef enum cli_role { CLI_ROLE_NONE = 0, CLI_ROLE_READER, CLI_ROLE_PASS, CLI_ROLE_WRITER } cli_role;
+typedef enum cli_role { CLI_ROLE_NONE = 0, CLI_ROLE_READER, CLI_ROLE_PASS, CLI_ROLE_WRITER, CLI_ROLE_FILTER } cli_role;
 
 typedef struct cli_target {
     cli_role role;
@@ -79,8 +84,9 @@ typedef struct cli_command {
 
 extern const cli_command cli_commands[]; /* ends with a NULL name */
 
-const cli_option *cli_find_long(const char *name, size_t size);
-const cli_option *cli_find_letter(char letter);
+/* The option of this command, else another command's, else NULL. */
+const cli_option *cli_find_long(const char *name, size_t size, unsigned command);
+const cli_option *cli_find_letter(char letter, unsigned command);
 
 /* ---- parse.c ---- */
 
@@ -136,6 +142,15 @@ profconv_registry *cli_registry(void);
 /* Nonzero, with a message, when the name is not a format that can be read (written). */
 int cli_check_format(const profconv_registry *registry, const char *name, int write, profconv_format_info *out);
 
+/* ---- output.c ---- */
+
+/* The output's format: by -t, else by the suffix of -o. */
+int cli_choose_target(const cli_arguments *arguments, const profconv_registry *registry, profconv_format_info *out);
+/* "-" and NULL are stdout. */
+int cli_open_output(const char *path, profconv_output **out);
+/* Text to the output, and its closing; the output is freed. `size` bytes. */
+int cli_write_text(const char *path, const char *text, size_t size);
+
 /* ---- report.c ---- */
 
 /* "profconv: message", as printf; usage errors add where to find help. */
@@ -177,6 +192,9 @@ int cli_help_settings(FILE *file, const profconv_registry *registry, const char 
 
 /* ---- the commands ---- */
 
+int cli_merge(const cli_arguments *arguments);
+int cli_diff(const cli_arguments *arguments);
+int cli_top(const cli_arguments *arguments);
 int cli_convert(const cli_arguments *arguments);
 int cli_info(const cli_arguments *arguments);
 int cli_formats(const cli_arguments *arguments);

@@ -2,35 +2,7 @@
  *
  * profconv convert: which format to write, where to, and what to say about it.
  */
-#include <string.h>
-#include <unistd.h>
-
 #include "cli.h"
-
-/* The output's format: by -t, else by the suffix. */
-static int choose_target(const cli_arguments *arguments, const profconv_registry *registry, profconv_format_info *out) {
-    const char *path = arguments->output;
-    if (arguments->to) {
-        int status = cli_check_format(registry, arguments->to, 1, out);
-        if (status != CLI_OK)
-            return status;
-    } else if (!path || strcmp(path, "-") == 0) {
-        return cli_usage_error("name the format to write with -t, or a file with -o");
-    } else if (profconv_registry_find_suffix(registry, path, out)) {
-        return cli_usage_error("%s: no format has this suffix; name one with -t", path);
-    }
-    if (out->binary && (!path || strcmp(path, "-") == 0) && isatty(STDOUT_FILENO))
-        return cli_usage_error("%s is binary and is not written to a terminal; name a file with -o", out->name);
-    return CLI_OK;
-}
-
-static int open_output(const char *path, profconv_output **out) {
-    profconv_error error;
-    int to_stdout = !path || strcmp(path, "-") == 0;
-    int status = to_stdout ? profconv_output_open_fd(out, STDOUT_FILENO, "<stdout>", NULL, &error)
-                           : profconv_output_open_path(out, path, NULL, &error);
-    return status ? cli_fail(path, &error) : CLI_OK;
-}
 
 static int run(const cli_arguments *arguments, const profconv_registry *registry, const cli_inputs *inputs,
                const profconv_format_info *target, const profconv_options *settings, profconv_output *output) {
@@ -79,7 +51,7 @@ int cli_convert(const cli_arguments *arguments) {
         profconv_registry_free(registry);
         return status == CLI_OK ? cli_flush() : status;
     }
-    status = choose_target(arguments, registry, &target);
+    status = cli_choose_target(arguments, registry, &target);
     if (status == CLI_OK)
         status = cli_inputs_open(&inputs, arguments, registry);
     if (status == CLI_OK && profconv_options_new(&settings, NULL, &error))
@@ -89,7 +61,7 @@ int cli_convert(const cli_arguments *arguments) {
         status = cli_apply(arguments, &parts, settings);
     }
     if (status == CLI_OK)
-        status = open_output(arguments->output, &output);
+        status = cli_open_output(arguments->output, &output);
     if (status == CLI_OK)
         status = run(arguments, registry, &inputs, &target, settings, output);
     profconv_output_free(output);

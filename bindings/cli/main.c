@@ -51,6 +51,12 @@ static int run(const cli_arguments *arguments) {
     switch (arguments->command->bit) {
     case CLI_CONVERT:
         return cli_convert(arguments);
+    case CLI_MERGE:
+        return cli_merge(arguments);
+    case CLI_DIFF:
+        return cli_diff(arguments);
+    case CLI_TOP:
+        return cli_top(arguments);
     case CLI_INFO:
         return cli_info(arguments);
     case CLI_FORMATS:

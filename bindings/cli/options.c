@@ -20,19 +20,33 @@
     { CLI_ROLE_PASS, key, value }
 #define WRITER(key, value)                                                                                             \
     { CLI_ROLE_WRITER, key, value }
+#define FILTER(key, value)                                                                                             \
+    { CLI_ROLE_FILTER, key, value }
 #define NOWHERE                                                                                                        \
     { CLI_ROLE_NONE, NULL, NULL }
 #define ONE(a)                                                                                                         \
     CLI_ID_SETTING, { a, NOWHERE, NOWHERE }
 #define TWO(a, b)                                                                                                      \
     CLI_ID_SETTING, { a, b, NOWHERE }
+#define THREE(a, b, c)                                                                                                 \
+    CLI_ID_SETTING, { a, b, c }
 #define OWN(id)                                                                                                        \
     id, { NOWHERE, NOWHERE, NOWHERE }
 
 static const cli_option files[] = {
-    {"from", 'f', "FORMAT", "format of the inputs; default: by content", CLI_READING, OWN(CLI_ID_FROM)},
-    {"to", 't', "FORMAT", "format to write; default: by the suffix of the output", CLI_CONVERT, OWN(CLI_ID_TO)},
-    {"output", 'o', "FILE", "output; - is stdout, the default", CLI_CONVERT | CLI_DUMP | CLI_SPLIT, OWN(CLI_ID_OUTPUT)},
+    {"from", 'f', "FORMAT", "format of the inputs; default: by content", CLI_READING & ~(unsigned)CLI_MERGE,
+     OWN(CLI_ID_FROM)},
+    {"to", 't', "FORMAT", "format to write; default: by the suffix of the output", CLI_CONVERT | CLI_DIFF, OWN(CLI_ID_TO)},
+    {"input-format", 'f', "FORMAT", "format of the inputs; default: by content", CLI_MERGE, OWN(CLI_ID_FROM)},
+    {"output-format", 't', "FORMAT", "format to write; default: by the suffix of the output, else that of the first input",
+     CLI_MERGE, OWN(CLI_ID_TO)},
+    {"output", 'o', "FILE", "output; - is stdout, the default", CLI_FRAMES | CLI_DUMP | CLI_SPLIT, OWN(CLI_ID_OUTPUT)},
+    {"weighted-input", 0, "W,FILE", "input that counts W times; may be given several times", CLI_MERGE,
+     OWN(CLI_ID_ARGUMENT)},
+    {"keep-going", 0, NULL, "leave out inputs that cannot be read, and count them", CLI_MERGE, OWN(CLI_ID_ARGUMENT)},
+    {"from", 0, "TIME", "only inputs recorded at that time or later: 2024-05-01T10:00 (UTC) or seconds since 1970", CLI_MERGE,
+     OWN(CLI_ID_ARGUMENT)},
+    {"to", 0, "TIME", "only inputs recorded before that time", CLI_MERGE, OWN(CLI_ID_ARGUMENT)},
     {"for", 0, "CONSUMER", "what to check for: go-pgo, llvm or gcc", CLI_CHECK, OWN(CLI_ID_ARGUMENT)},
     {"max-samples", 0, "N", "most samples of a part", CLI_SPLIT, OWN(CLI_ID_ARGUMENT)},
     {"max-bytes", 0, "N", "most bytes of a part before compression: 2M", CLI_SPLIT, OWN(CLI_ID_ARGUMENT)},
@@ -42,16 +56,57 @@ static const cli_option files[] = {
 
 static const cli_option selection[] = {
     {"event", 'e', "NAME", "read or write only this event; may be given several times", CLI_READING,
-     TWO(READER("event", NULL), WRITER("event", NULL))},
-    {"event-filter", 0, "NAME", NULL, CLI_READING, TWO(READER("event", NULL), WRITER("event", NULL))},
-    {"pid", 0, "LIST", "only samples of these processes", CLI_READING, ONE(READER("pid", NULL))},
-    {"tid", 0, "LIST", "only samples of these threads", CLI_READING, ONE(READER("tid", NULL))},
-    {"comm", 0, "NAME", "only samples of threads with this name", CLI_READING, ONE(READER("comm", NULL))},
-    {"cpu", 'C', "LIST", "only samples of these CPUs", CLI_READING, ONE(READER("cpu", NULL))},
-    {"time", 0, "START,STOP", "only samples of this time", CLI_READING, ONE(READER("time", NULL))},
-    {"max-stack", 0, "N", "keep at most N frames, from the leaf on", CLI_READING, ONE(READER("max-stack", NULL))},
+     THREE(READER("event", NULL), WRITER("event", NULL), FILTER("event", NULL))},
+    {"event-filter", 0, "NAME", NULL, CLI_READING,
+     THREE(READER("event", NULL), WRITER("event", NULL), FILTER("event", NULL))},
+    {"pid", 0, "LIST", "only samples of these processes", CLI_READING, TWO(READER("pid", NULL), FILTER("pid", NULL))},
+    {"tid", 0, "LIST", "only samples of these threads", CLI_READING, TWO(READER("tid", NULL), FILTER("tid", NULL))},
+    {"comm", 0, "NAME", "only samples of threads with this name", CLI_READING,
+     TWO(READER("comm", NULL), FILTER("comm", NULL))},
+    {"cpu", 'C', "LIST", "only samples of these CPUs", CLI_READING, TWO(READER("cpu", NULL), FILTER("cpu", NULL))},
+    {"time", 0, "START,STOP", "only samples of this time: seconds, +seconds from the first sample, or 10%,20%", CLI_READING,
+     TWO(READER("time", NULL), FILTER("time", NULL))},
+    {"label", 0, "KEY=VALUE", "only samples with this label; values of one key are alternatives", CLI_READING,
+     ONE(FILTER("label", NULL))},
+    {"tagfocus", 0, "KEY=REGEX", "only samples with a label that matches", CLI_READING, ONE(FILTER("tagfocus", NULL))},
+    {"tagignore", 0, "KEY=REGEX", "no samples with a label that matches", CLI_READING, ONE(FILTER("tagignore", NULL))},
+    {"max-stack", 0, "N", "keep at most N frames, from the leaf on", CLI_READING,
+     TWO(READER("max-stack", NULL), FILTER("max-stack", NULL))},
     {"labels", 0, "LIST", "labels that samples get: thread,comm,pid,tid,cpu,...", CLI_READING,
      TWO(READER("labels", NULL), WRITER("labels", NULL))},
+    END,
+};
+
+static const cli_option frames[] = {
+    {"focus", 0, "REGEX", "only stacks with a frame whose function, file or mapping matches", CLI_FRAMES,
+     ONE(FILTER("focus", NULL))},
+    {"ignore", 0, "REGEX", "no stacks with a frame that matches", CLI_FRAMES, ONE(FILTER("ignore", NULL))},
+    {"show", 0, "REGEX", "only frames that match", CLI_FRAMES, ONE(FILTER("show", NULL))},
+    {"hide", 0, "REGEX", "no frames that match", CLI_FRAMES, ONE(FILTER("hide", NULL))},
+    {"show-from", 0, "REGEX", "nothing above the outermost frame that matches", CLI_FRAMES, ONE(FILTER("show-from", NULL))},
+    {"skip-after", 0, "REGEX", NULL, CLI_FRAMES, ONE(FILTER("show-from", NULL))},
+    {"prune-from", 0, "REGEX", "nothing below the innermost function that matches", CLI_FRAMES,
+     ONE(FILTER("prune-from", NULL))},
+    {"tagroot", 0, "KEYS", "values of these labels as outermost frames", CLI_FRAMES, ONE(FILTER("tagroot", NULL))},
+    {"tagleaf", 0, "KEYS", "values of these labels as innermost frames", CLI_FRAMES, ONE(FILTER("tagleaf", NULL))},
+    {"granularity", 0, "HOW", "what frames are: address, line, function, file or mapping", CLI_FRAMES,
+     ONE(FILTER("granularity", NULL))},
+    {"nodes", 0, "N", "keep the N heaviest nodes of the call tree, the rest as [other]", CLI_FRAMES,
+     ONE(FILTER("nodes", NULL))},
+    END,
+};
+
+static const cli_option tables[] = {
+    {"number", 'n', "N", "rows to print; 0: all; default: 20", CLI_TABLES, OWN(CLI_ID_ARGUMENT)},
+    {"cum", 0, NULL, "sort by totals, callees included", CLI_TOP, OWN(CLI_ID_ARGUMENT)},
+    {"by", 0, "WHAT", "what a row is: function, line, file or mapping", CLI_TABLES, OWN(CLI_ID_ARGUMENT)},
+    {"sample-type", 0, "NAME", "what is counted: a sample type or an event", CLI_TABLES, OWN(CLI_ID_ARGUMENT)},
+    {"json", 0, NULL, "print JSON, with every row unless -n is given", CLI_TABLES, OWN(CLI_ID_ARGUMENT)},
+    {"width", 0, "N", "columns of the terminal; default: as it is, unlimited elsewhere", CLI_TABLES, OWN(CLI_ID_ARGUMENT)},
+    {"mode", 0, "HOW", "compare raw (the default), per-second or per-work", CLI_DIFF,
+     OWN(CLI_ID_ARGUMENT)},
+    {"work-before", 0, "N", "units of work (requests, iterations) before, for per-work", CLI_DIFF, OWN(CLI_ID_ARGUMENT)},
+    {"work-after", 0, "N", "units of work after", CLI_DIFF, OWN(CLI_ID_ARGUMENT)},
     END,
 };
 
@@ -71,9 +126,9 @@ static const cli_option symbols[] = {
     {"no-demangle", 0, NULL, NULL, CLI_PASSES, ONE(PASS("demangle", "none"))},
     {"symbolize", 0, "WHEN", "name the code: auto, yes or no", CLI_PASSES, ONE(PASS("symbolize", NULL))},
     {"inline", 0, NULL, "show inlined functions as frames (the default); opposite: --no-inline", CLI_PASSES,
-     TWO(PASS("inline", "yes"), WRITER("inline", "yes"))},
-    {"no-inline", 0, NULL, NULL, CLI_PASSES, TWO(PASS("inline", "no"), WRITER("inline", "no"))},
-    {"noinlines", 0, NULL, NULL, CLI_PASSES, TWO(PASS("inline", "no"), WRITER("inline", "no"))},
+     THREE(PASS("inline", "yes"), WRITER("inline", "yes"), FILTER("inline", "yes"))},
+    {"no-inline", 0, NULL, NULL, CLI_PASSES, THREE(PASS("inline", "no"), WRITER("inline", "no"), FILTER("inline", "no"))},
+    {"noinlines", 0, NULL, NULL, CLI_PASSES, THREE(PASS("inline", "no"), WRITER("inline", "no"), FILTER("inline", "no"))},
     END,
 };
 
@@ -113,14 +168,17 @@ static const cli_option general[] = {
 };
 
 const cli_group cli_groups[] = {
-    {"Files", files},     {"Selection", selection},
-    {"Symbols", symbols}, {"Collapsed stacks", stacks},
-    {"General", general}, {NULL, NULL},
+    {"Files", files},   {"Selection", selection},     {"Frames", frames},   {"Tables", tables},
+    {"Symbols", symbols}, {"Collapsed stacks", stacks}, {"General", general}, {NULL, NULL},
 };
 
 const cli_command cli_commands[] = {
     {"convert", CLI_CONVERT, "[-f FORMAT] [-t FORMAT] [-o OUTPUT] [options] INPUT...",
      "convert a profile; several inputs are merged"},
+    {"merge", CLI_MERGE, "[-o OUTPUT] [-t FORMAT] [--weighted-input=W,FILE] [--keep-going] [options] INPUT...",
+     "add up any number of profiles, one in memory at a time"},
+    {"diff", CLI_DIFF, "[-t FORMAT] [-o OUTPUT] [options] BEFORE AFTER", "compare two profiles by amounts"},
+    {"top", CLI_TOP, "[-n N] [--cum] [--by=WHAT] [options] INPUT...", "print what a profile spends most on"},
     {"info", CLI_INFO, "[-f FORMAT] [options] INPUT...", "print what a profile holds"},
     {"formats", CLI_FORMATS, "[--list-settings]", "list the formats, and what each can hold"},
     {"dump", CLI_DUMP, "[-f FORMAT] [-o OUTPUT] [options] INPUT", "write every table of a profile as text"},
@@ -131,22 +189,21 @@ const cli_command cli_commands[] = {
     {NULL, 0, NULL, NULL},
 };
 
-const cli_option *cli_find_long(const char *name, size_t size) {
+/* One name can mean different things to two commands: the one of `command` is wanted. */
+static const cli_option *find(const char *name, size_t size, char letter, unsigned command) {
+    const cli_option *other = NULL;
     for (const cli_group *group = cli_groups; group->title; group++) {
         for (const cli_option *option = group->options; option->name; option++) {
-            if (strlen(option->name) == size && memcmp(option->name, name, size) == 0)
+            int is = name ? strlen(option->name) == size && memcmp(option->name, name, size) == 0 : option->letter == letter;
+            if (is && (option->commands & command))
                 return option;
+            if (is && !other)
+                other = option;
         }
     }
-    return NULL;
+    return other;
 }
 
-const cli_option *cli_find_letter(char letter) {
-    for (const cli_group *group = cli_groups; group->title; group++) {
-        for (const cli_option *option = group->options; option->name; option++) {
-            if (option->letter == letter)
-                return option;
-        }
-    }
-    return NULL;
-}
+const cli_option *cli_find_long(const char *name, size_t size, unsigned command) { return find(name, size, 0, command); }
+
+const cli_option *cli_find_letter(char letter, unsigned command) { return find(NULL, 0, letter, command); }

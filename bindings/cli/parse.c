@@ -82,7 +82,7 @@ static int parse_long(cli_arguments *out, const char *text, const char *next) {
     const char *name = text + 2;
     size_t size = strcspn(name, "=");
     const char *value = name[size] ? name + size + 1 : NULL;
-    const cli_option *option = cli_find_long(name, size);
+    const cli_option *option = cli_find_long(name, size, out->command->bit);
     int used = 0;
     if (!option) {
         cli_usage_error("%.*s: there is no such option", (int)(size + 2), text);
@@ -109,7 +109,7 @@ static int parse_long(cli_arguments *out, const char *text, const char *next) {
 
 static int parse_letters(cli_arguments *out, const char *text, const char *next) {
     for (const char *p = text + 1; *p; p++) {
-        const cli_option *option = cli_find_letter(*p);
+        const cli_option *option = cli_find_letter(*p, out->command->bit);
         if (!option) {
             cli_usage_error("-%c: there is no such option", *p);
             return -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * profconv split --max-samples N --max-bytes N -o PREFIX FILE: one profile as several files PREFIX.0001.pb.gz, … that merge back
- * exactly, for stores that limit uploads. Bytes are those of the file before compression.
+ * profconv split --max-samples N --max-bytes N -o PREFIX FILE: one profile as several files PREFIX.0001.pb.gz, … that
+ * merge back exactly, for stores that limit uploads. Bytes are those of the file before compression.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ typedef struct split_job {
     const char *suffix;
     profconv_format_info target;
     profconv_error error; /* of a part, with more to say than the status */
-    char types[64]; /* of branch records: every part must have them all, or no tool merges it with the others */
+    char types[64];       /* of branch records: every part must have them all, or no tool merges it with the others */
 } split_job;
 
 static int count_bytes(void *user, const void *data, size_t size) {
@@ -107,7 +107,8 @@ static int name_types(split_job *job, profconv_options *settings, const profconv
     int mispredicted = 0;
     for (uint32_t i = 0; i < branches && !mispredicted; i++)
         mispredicted = profconv_profile_branch(profile, i)->mispredicted != 0;
-    snprintf(job->types, sizeof job->types, "%s%s%s%s", branches ? "branch," : "", mispredicted ? "branch_mispredicted," : "",
+    snprintf(job->types, sizeof job->types, "%s%s%s%s", branches ? "branch," : "",
+             mispredicted ? "branch_mispredicted," : "",
              profconv_profile_rows(profile, PROFCONV_TABLE_RANGE) ? "range," : "",
              profconv_profile_rows(profile, PROFCONV_TABLE_ADDRESS) ? "address," : "");
     if (job->types[0] && profconv_options_put(settings, "pprof", "branch-types", job->types, &error))
@@ -173,7 +174,8 @@ int cli_split(const cli_arguments *arguments) {
     status = cli_check_format(registry, "pprof", 1, &job.target);
     if (status == CLI_OK)
         status = cli_inputs_open(&inputs, arguments, registry);
-    if (status == CLI_OK && (profconv_options_new(&settings, NULL, &error) || profconv_report_new(&job.report, NULL, &error)))
+    if (status == CLI_OK &&
+        (profconv_options_new(&settings, NULL, &error) || profconv_report_new(&job.report, NULL, &error)))
         status = cli_fail(NULL, &error);
     if (status == CLI_OK) {
         cli_parts parts = {inputs.formats, inputs.count, &job.target, 1};

@@ -128,8 +128,7 @@ PROFCONV_API void profconv_top_type(const profconv_top *top, profconv_string *na
 /* ---- comparing ---- */
 
 typedef enum profconv_diff_mode {
-    PROFCONV_DIFF_AUTO = 0,   /* raw, unless both durations are known and differ by more than 1 %: then per second */
-    PROFCONV_DIFF_RAW,        /* as counted */
+    PROFCONV_DIFF_RAW = 0,    /* as counted; a warning when the durations are known to differ by more than 1 % */
     PROFCONV_DIFF_PER_SECOND, /* by the durations of the profiles */
     PROFCONV_DIFF_PER_WORK    /* by work_before and work_after */
 } profconv_diff_mode;
@@ -184,7 +183,7 @@ typedef struct profconv_diff_row {
     double share;        /* delta_self / |the whole before| */
     double p_value;
     double q_value;
-    double detectable;   /* the smallest change, as a share of its own before, that so many samples would show */
+    double detectable;   /* the smallest change, as a share of its own before, that so many samples would show; infinite without */
     uint32_t diff_class; /* profconv_diff_class, of the self values */
     uint32_t reserved;
 } profconv_diff_row;
@@ -192,7 +191,7 @@ typedef struct profconv_diff_row {
 typedef struct profconv_diff_summary {
     profconv_string name; /* of the column */
     profconv_string unit;
-    uint32_t mode;        /* the one that was used: RAW, PER_SECOND or PER_WORK */
+    uint32_t mode;        /* profconv_diff_mode */
     uint32_t reserved;
     uint64_t exposure_before; /* 1, nanoseconds, or units of work */
     uint64_t exposure_after;

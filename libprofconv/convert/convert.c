@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libprofconv/base/jitdump.h"
 #include "libprofconv/base/struct.h"
 #include "libprofconv/base/unwind.h"
 #include "libprofconv/convert/convert.h"
@@ -74,8 +75,10 @@ static int run_reader(const pfc_job *job, const pfc_format *format, profconv_inp
     if (job->options.progress)
         pfc_input_set_tick(input, on_input, (void *)(uintptr_t)job);
     pfc_builder_set_unwinder(builder, &pfc_cfi_unwinder);
+    pfc_builder_set_jitdump(builder, &pfc_jitdump_reader);
     int status = format->reader.read(format->reader.user, input, builder, job->settings, &said);
     pfc_builder_set_unwinder(builder, NULL);
+    pfc_builder_set_jitdump(builder, NULL);
     if (job->options.progress)
         pfc_input_set_tick(input, NULL, NULL);
     if (status == PROFCONV_OK)
@@ -237,6 +240,19 @@ static int check_records(const profconv_writer *target, const profconv_profile *
     return pfc_check_records(profile, report, error);
 }
 
+static int filter_frames(const pfc_job *job, profconv_profile **profile, profconv_report *report, profconv_error *error) {
+    pfc_report_mark mark;
+    if (!profconv_filter_wanted(job->settings, PROFCONV_FILTER_FRAMES))
+        return PROFCONV_OK;
+    int status = mark_report(&mark, job, profconv_profile_report(*profile), error);
+    if (status == PROFCONV_OK)
+        status = profconv_filter(profile, job->settings, PROFCONV_FILTER_FRAMES, error);
+    if (status == PROFCONV_OK)
+        pass_on_notes(&mark, profconv_profile_report(*profile), report);
+    PFC_VEC_FREE(&mark.mem, &mark.notes);
+    return status;
+}
+
 static int prepare(const pfc_job *job, const pfc_format *writer, profconv_profile **profile, profconv_report *report,
                    profconv_error *error) {
     const profconv_writer *target = &writer->writer;
@@ -256,7 +272,7 @@ static int prepare(const pfc_job *job, const pfc_format *writer, profconv_profil
         if (status != PROFCONV_OK)
             return status;
     }
-    status = profconv_filter(profile, job->settings, PROFCONV_FILTER_FRAMES, error);
+    status = filter_frames(job, profile, report, error);
     if (status != PROFCONV_OK)
         return status;
     plan.missing = target->needs & ~profconv_profile_facets(*profile);

@@ -96,17 +96,11 @@ static int choose_mode(profconv_diff *d, const profconv_profile *a, const profco
     profconv_diff_summary *s = &d->summary;
     s->mode = o->mode;
     s->exposure_before = s->exposure_after = 1;
-    if (o->mode == PROFCONV_DIFF_AUTO) {
-        s->mode = known && apart > (uint64_t)(x > y ? x : y) / 100 ? PROFCONV_DIFF_PER_SECOND : PROFCONV_DIFF_RAW;
-        if (s->mode == PROFCONV_DIFF_PER_SECOND)
-            profconv_report_add(d->report, PROFCONV_NOTE_INFO, "durations-differ", 1, 0, PROFCONV_NO_OFFSET, 0,
-                                "the durations differ (%.3f s and %.3f s): values are compared per second", (double)x / 1e9,
-                                (double)y / 1e9);
-    }
     if (s->mode == PROFCONV_DIFF_RAW && known && apart > (uint64_t)(x > y ? x : y) / 100)
         profconv_report_add(d->report, PROFCONV_NOTE_WARNING, "durations-differ", 1, 0, PROFCONV_NO_OFFSET, 0,
-                            "the durations differ (%.3f s and %.3f s), and values are compared as they are", (double)x / 1e9,
-                            (double)y / 1e9);
+                            "the durations differ (%.3f s and %.3f s), and values are compared as they are: right for the same work, "
+                            "else compare per second",
+                            (double)x / 1e9, (double)y / 1e9);
     if (s->mode == PROFCONV_DIFF_PER_SECOND) {
         if (!known)
             return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
@@ -165,10 +159,15 @@ static void take_deltas(profconv_diff *d) {
     }
 }
 
-static double detectable(const pfc_row *row) {
-    double a = row->count[PFC_BEFORE] > 0 ? (double)row->count[PFC_BEFORE] : 1;
-    double b = row->count[PFC_AFTER] > 0 ? (double)row->count[PFC_AFTER] : 1;
-    return 2.8 * sqrt(1 / a + 1 / b); /* five percent of errors, eight of ten found */
+/* Five percent of errors, eight of ten found, when the samples of both sides are shared out as if nothing had changed. */
+static double detectable(const pfc_row *row, double share) {
+    double n = (double)row->count[PFC_BEFORE] + (double)row->count[PFC_AFTER];
+    return n > 0 ? 2.8 * sqrt(1 / (n * (1 - share)) + 1 / (n * share)) : (double)INFINITY;
+}
+
+/* How likely a sample is one of those after, if nothing changed. */
+static double share_after(const profconv_diff_summary *s) {
+    return (double)s->exposure_after / ((double)s->exposure_before + (double)s->exposure_after);
 }
 
 static int by_p(const void *user, uint32_t a, uint32_t b) {
@@ -179,8 +178,7 @@ static int by_p(const void *user, uint32_t a, uint32_t b) {
 /* p and q of every row that has samples. */
 static int test_rows(profconv_diff *d, profconv_error *error) {
     pfc_mem *mem = &d->rows.mem;
-    double share = (double)d->summary.exposure_after /
-                   ((double)d->summary.exposure_before + (double)d->summary.exposure_after);
+    double share = share_after(&d->summary);
     size_t n = 0;
     for (size_t i = 1; i < d->rows.rows.count; i++) {
         const pfc_row *row = &d->rows.rows.data[i];
@@ -268,7 +266,7 @@ static int judge(profconv_diff *d, const profconv_diff_options *o, profconv_erro
         s->rows[v->diff_class]++;
         if ((double)row->count[0] + (double)row->count[1] > most || i == 1) {
             most = (double)row->count[0] + (double)row->count[1];
-            s->detectable = detectable(row);
+            s->detectable = detectable(row, share_after(s));
         }
         d->order[i - 1] = (uint32_t)i;
     }
@@ -377,7 +375,7 @@ int profconv_diff_get(const profconv_diff *d, size_t index, profconv_diff_row *o
     out->share = whole > 0 ? (double)v->delta_self / whole : 0;
     out->p_value = v->p;
     out->q_value = v->q;
-    out->detectable = detectable(row);
+    out->detectable = detectable(row, share_after(&d->summary));
     out->diff_class = v->diff_class;
     return PROFCONV_OK;
 }

@@ -275,17 +275,15 @@ static int keep_nodes(profconv_profile **profile, const profconv_options *settin
 int profconv_filter(profconv_profile **profile, const profconv_options *settings, uint32_t stages, profconv_error *error) {
     filter f;
     profconv_profile *left = NULL;
-    if (!profconv_filter_wanted(settings, stages))
-        return PROFCONV_OK;
+    int status = profconv_options_check(settings, PFC_FILTER_SCOPE, pfc_filter_declared, error);
+    if (status || !profconv_filter_wanted(settings, stages))
+        return status;
     memset(&f, 0, sizeof f);
     f.stages = 0;
     for (uint32_t stage = 1; stage & PROFCONV_FILTER_ALL; stage <<= 1) {
         if ((stages & stage) && profconv_filter_wanted(settings, stage))
             f.stages |= stage;
     }
-    int status = profconv_options_check(settings, PFC_FILTER_SCOPE, pfc_filter_declared, error);
-    if (status)
-        return status;
     uint32_t before = profconv_profile_rows(*profile, PROFCONV_TABLE_SAMPLE);
     if (before == 0)
         return profconv_error_set(error, PROFCONV_E_MISSING_FACET, PROFCONV_NO_OFFSET, 0,

@@ -3,6 +3,7 @@
 """The profconv command from the outside: formats by name and suffix, options, streams, losses, exit statuses."""
 
 import gzip
+import json
 import os
 import pty
 import re
@@ -152,7 +153,6 @@ class Failures(Case):
         self.usage("help", "nonsense", says="nonsense")
 
     def test_options_that_nobody_knows(self):
-        self.usage("convert", "-t", "collapsed", "--pid", "1", "-", says="--pid", stdin=FOLDED)
         self.usage("convert", "-t", "pprof", "--samples", "-o", self.path("x"), "-", says="--samples", stdin=FOLDED)
         self.usage("convert", "-t", "collapsed", "-s", "pprof.level=9", "-", says="no part", stdin=FOLDED)
         self.usage("convert", "-t", "collapsed", "-s", "perf-data.event=x", "-", says="no part", stdin=FOLDED)
@@ -162,8 +162,11 @@ class Failures(Case):
         self.usage("convert", "-t", "collapsed", "-s", "nonsense", "-", says="format.key=value", stdin=FOLDED)
         self.usage("convert", "-t", "collapsed", "--tidy", "x", "-", says="templates", stdin=FOLDED)
         self.usage("convert", "-t", "collapsed", "-e", "cycles", "-", says="cycles", stdin=FOLDED)
-        # A filter that only one of two inputs has would filter half.
-        self.usage("convert", "-t", "collapsed", "--tid", "1", RECORDING, "-", says="collapsed", stdin=FOLDED)
+        # A filter on what an input does not tell would leave nothing: it is said.
+        for args in (["-"], [RECORDING, "-"]):
+            result = run("convert", "-t", "collapsed", "--tid", "1", *args, stdin=FOLDED)
+            self.assertEqual(result.status, 1)
+            self.assertIn("tid", result.err)
 
     def test_nothing_is_left_behind(self):
         out = self.path("out.folded", b"old\n")
@@ -239,7 +242,9 @@ class Words(Case):
     def test_manual_has_every_option(self):
         with open(os.path.join(SOURCE, "bindings", "cli", "profconv.1"), encoding="utf-8") as file:
             manual = file.read().replace("\\-", "-")
-        shown = set(re.findall(r"--[a-z][a-z-]+", self.ok("help", "convert").out.decode()))
+        shown = set()
+        for command in ("convert", "merge", "diff", "top"):
+            shown |= set(re.findall(r"--[a-z][a-z-]+", self.ok("help", command).out.decode()))
         missing = {option for option in shown if not re.search(re.escape(option) + r"(?![a-z-])", manual)}
         self.assertEqual(missing - {"--help", "--version"}, set())
 
@@ -441,6 +446,148 @@ class Progress(Case):
     def test_shown_and_silenced(self):
         self.assertRegex(self.feed(), rb"\rread .*\r\x1b\[K")
         self.assertEqual(self.feed("-q"), b"")
+
+
+class Filters(Case):
+    def test_frames(self):
+        def out(*args):
+            return self.ok("convert", "-t", "collapsed", *args, "-", stdin=FOLDED).out
+        self.assertEqual(out("--focus", "step"), b"main;run;step 12\n")
+        self.assertEqual(out("--ignore=run"), b"main 1\n")
+        self.assertEqual(out("--hide", "^run$"), b"main 4\nmain;step 12\n")
+        self.assertEqual(out("--show", "run|main"), b"main 1\nmain;run 15\n")
+        self.assertEqual(out("--show-from", "run"), b"run 3\nrun;step 12\n")
+        self.assertEqual(out("--skip-after", "run"), b"run 3\nrun;step 12\n")
+        self.assertEqual(out("--prune-from", "run"), b"main 1\nmain;run 15\n")
+        self.assertEqual(out("--max-stack", "1"), b"main 1\nrun 3\nstep 12\n")
+        self.assertEqual(out("--nodes", "1"), b"main 1\nmain;[other] 15\n")
+        self.assertEqual(out("-s", "filter.focus=step"), b"main;run;step 12\n")
+        result = self.ok("convert", "-v", "-t", "collapsed", "--focus", "step", "-", stdin=FOLDED)
+        self.assertIn("weight 4", result.err)  # what was left out is counted
+        self.usage("convert", "-t", "collapsed", "--focus", "(", "-", says="regular expression", stdin=FOLDED)
+        result = run("convert", "-t", "collapsed", "--focus", "nothing", "-", stdin=FOLDED)
+        self.assertEqual((result.status, result.out), (1, b""))
+        self.assertIn("nothing is left", result.err)
+
+    def test_labels_of_a_recording(self):
+        # The same by the reader, and by the library from a pprof that holds the labels.
+        pb = self.path("r.pb.gz")
+        self.ok("convert", "-q", "-o", pb, "--labels", "pid,tid,thread,cpu", "--symbolize=no", RECORDING)
+        pids = set(re.findall(rb"-(\d+)", self.ok("convert", "-q", "-t", "collapsed", "--symbolize=no", "--show-pid",
+                                                  RECORDING).out))
+        pid = sorted(pids)[0].decode()
+        for option in ("--pid=" + pid, "--comm=wordcount", "--cpu=0-1000"):
+            direct = self.ok("convert", "-q", "-t", "collapsed", "--symbolize=no", option, RECORDING).out
+            later = self.ok("convert", "-q", "-t", "collapsed", "--symbolize=no", option, pb).out
+            self.assertEqual(direct, later, option)
+            self.assertNotEqual(direct, b"")
+        self.assertIn(b";".join([pid.encode(), b""]),
+                      self.ok("convert", "-q", "-t", "collapsed", "--no-comm", "--tagroot", "pid", RECORDING).out)
+        self.assertEqual(run("convert", "-q", "-t", "collapsed", "--pid", "999999", pb).status, 1)
+
+
+class Merges(Case):
+    def test_streams_and_weights(self):
+        a, b = self.path("a.folded", FOLDED), self.path("b.folded", b"main;run 10\nother 2\n")
+        self.assertEqual(self.ok("merge", a, b).out, b"main 1\nmain;run 13\nmain;run;step 12\nother 2\n")
+        self.assertEqual(self.ok("merge", "--weighted-input", "3," + b, a).out,
+                         b"main 1\nmain;run 33\nmain;run;step 12\nother 6\n")
+        self.ok("merge", "-o", self.path("sum.pb.gz"), a, b)
+        self.assertEqual(self.ok("convert", "-t", "collapsed", self.path("sum.pb.gz")).out, self.ok("merge", a, b).out)
+        self.ok("merge", "-t", "collapsed", "-o", self.path("x"), self.path("sum.pb.gz"), a)  # formats can be mixed
+        self.assertIn(b"main;run 16\n", self.read("x"))
+        self.assertEqual(self.ok("merge", "--focus", "other", a, b).out, b"other 2\n")
+        self.usage("merge", says="no input")
+        self.usage("merge", "--weighted-input", "x," + a, says="weight")
+        self.usage("merge", "--weighted-input", "0," + a, says="weight")
+        self.usage("merge", "--from", "yesterday", a, says="2024-05-01")
+        self.usage("convert", "--keep-going", "-t", "collapsed", a, says="not an option")
+
+    def test_bad_inputs(self):
+        a, bad = self.path("a.folded", FOLDED), self.path("bad.pb", b"\x0a\xff\xff\xff\xff\x0f")
+        result = run("merge", "-o", self.path("out.folded"), a, bad)
+        self.assertEqual(result.status, 1)
+        self.assertIn("bad.pb", result.err)
+        self.assertFalse(os.path.exists(self.path("out.folded")))
+        result = self.ok("merge", "--keep-going", a, bad, self.path("absent"), a)
+        self.assertEqual(result.out, b"main 2\nmain;run 6\nmain;run;step 24\n")
+        for words in ("bad.pb", "absent", "2 of 4 inputs"):
+            self.assertIn(words, result.err)
+        self.assertEqual(run("merge", "--keep-going", "-t", "collapsed", bad).status, 1)
+
+    def test_times(self):
+        # time_nanos is field 9; a sample type, a sample without frames and the strings it needs.
+        def profile(name, seconds, value):
+            def field(number, kind, data):
+                def varint(v):
+                    out = b""
+                    while v > 127:
+                        out += bytes([v & 127 | 128])
+                        v >>= 7
+                    return out + bytes([v])
+                return varint(number << 3 | kind) + (varint(data) if kind == 0 else varint(len(data)) + data)
+            data = field(1, 2, field(1, 0, 1) + field(2, 0, 2)) + field(2, 2, field(1, 2, b"\x01") + field(2, 2, bytes([value])))
+            data += field(4, 2, field(1, 0, 1) + field(4, 2, field(1, 0, 1))) + field(5, 2, field(1, 0, 1) + field(2, 0, 3))
+            for text in (b"", b"samples", b"count", b"f"):
+                data += field(6, 2, text)
+            return self.path(name, data + (field(9, 0, seconds * 10**9) if seconds else b""))
+        files = [profile("a.pb", 1714557600, 1), profile("b.pb", 1714561200, 2), profile("c.pb", 0, 4)]
+        def total(*args):
+            return self.ok("merge", "-t", "collapsed", *args, *files).out
+        self.assertEqual(total(), b"f 7\n")
+        self.assertEqual(total("--from", "2024-05-01T10:30"), b"f 2\n")
+        self.assertEqual(total("--to=2024-05-01T11:00:00Z"), b"f 1\n")
+        self.assertEqual(total("--from", "1714557600", "--to", "2024-05-02"), b"f 3\n")
+        self.assertIn("1 inputs do not tell their time", self.ok("merge", "-t", "collapsed", "--to", "2025-01-01", *files).err)
+
+
+class Tables(Case):
+    def test_top(self):
+        text = self.ok("top", "-", stdin=FOLDED).out.decode().splitlines()
+        self.assertEqual(text[0], "16 samples; 3 of 3 rows")
+        self.assertEqual([line.split() for line in text[2:]],
+                         [["12", "75.00%", "12", "75.00%", "step"], ["3", "18.75%", "15", "93.75%", "run"],
+                          ["1", "6.25%", "16", "100.00%", "main"]])
+        self.assertEqual(self.ok("top", "--cum", "-n1", "-", stdin=FOLDED).out.split()[-1], b"main")
+        long = b"a" * 300 + b" 1\n"
+        for line in self.ok("top", "--width=60", "-", stdin=long).out.splitlines():
+            self.assertLessEqual(len(line), 60)
+        rows = json.loads(self.ok("top", "--json", "-", stdin=FOLDED).out)
+        self.assertEqual(rows["total"], 16)
+        self.assertEqual(sum(row["self"] for row in rows["rows"]), 16)
+        self.assertEqual(json.loads(self.ok("top", "--json", "-", stdin=b'a\xff"b\\ 1\n').out)["rows"][0]["name"],
+                         'a\ufffd"b\\')
+        self.usage("top", "--by", "colour", "-", says="mapping", stdin=FOLDED)
+        self.usage("top", "-n", "x", "-", says="number", stdin=FOLDED)
+        self.ok("top", "-o", self.path("t.json"), "--json", "-", stdin=FOLDED)
+        self.assertEqual(json.loads(self.read("t.json")), rows)
+
+    def test_diff(self):
+        names = [b"apple%d" % i for i in range(1, 7)]
+        before = self.path("a.folded", b"".join(b"main;%s 100\n" % n for n in names))
+        after = self.path("b.folded", b"".join(b"main;%s 100\n" % n for n in names[1:]))
+        out = json.loads(self.ok("diff", "--json", before, after).out)
+        self.assertEqual((out["total_before"], out["total_after"], out["delta"], out["mode"]), (600, 500, -100, "raw"))
+        rows = {row["name"]: row for row in out["rows"]}
+        self.assertEqual((rows["apple1"]["delta_self"], rows["apple1"]["class"]), (-100, "gone"))
+        for name in names[1:]:
+            row = rows[name.decode()]
+            self.assertEqual((row["delta_self"], row["change"], row["class"]), (0, 0, "unchanged"))
+        table = self.ok("diff", "--width", "120", before, after).out.decode()
+        self.assertRegex(table, r"(?m)^ +100 +0 +-100 +-100\.0%.* gone +apple1$")
+        self.assertEqual(self.ok("diff", "-t", "collapsed", before, after).out,
+                         b"main;apple1 100 0\n" + b"".join(b"main;%s 100 100\n" % n for n in names[1:]))
+        self.ok("diff", "-o", self.path("d.pb.gz"), before, after)
+        data = gzip.decompress(self.read("d.pb.gz"))
+        self.assertIn(b"pprof::base", data)
+        self.assertEqual(json.loads(self.ok("top", "--json", self.path("d.pb.gz")).out)["rows"][0]["self"], -100)
+        work = json.loads(self.ok("diff", "--json", "--work-before=6", "--work-after=5", before, after).out)
+        self.assertEqual((work["delta"], work["mode"]), (0, "per-work"))
+        self.assertEqual(sum(row["delta_self"] for row in work["rows"]), 0)
+        self.usage("diff", before, says="two profiles")
+        self.usage("diff", "--work-before=1", before, after, says="together")
+        self.usage("diff", "--mode=share", before, after, says="per-work")
+        self.usage("diff", "--mode=per-second", before, after, says="duration")
 
 
 class Interrupts(Case):
