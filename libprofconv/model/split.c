@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cutting a profile into parts under limits of rows and bytes. The rows of samples, branches, ranges and addresses stand in one
- * line, and a part is a piece of it, with only those other rows that the piece refers to. How many rows fit is found by
- * measuring a part and trying again with fewer; the next part begins with what fitted.
+ * Cutting a profile into parts under limits of rows and bytes. The rows of samples, branches, ranges and addresses
+ * stand in one line, and a part is a piece of it, with only those other rows that the piece refers to. How many rows
+ * fit is found by measuring a part and trying again with fewer; the next part begins with what fitted.
  */
 #include <profconv/transform.h>
 
@@ -82,7 +82,8 @@ static profconv_id stack_id(splitter *s, profconv_id id) {
     profconv_id made = node ? s->map[STACKS][node] : 0;
     for (size_t i = s->ids.count; i-- > 0;) {
         node = s->ids.data[i];
-        made = profconv_builder_stack(s->builder, made, location_id(s, profconv_profile_stack(s->profile, node)->location));
+        made = profconv_builder_stack(s->builder, made,
+                                      location_id(s, profconv_profile_stack(s->profile, node)->location));
         s->map[STACKS][node] = made;
     }
     return made;
@@ -216,8 +217,8 @@ static int next_part(splitter *s, const profconv_split_options *o, uint64_t firs
         *count = fewer(*count, bytes, o->max_bytes);
         if (*count == 0)
             return profconv_error_set(s->error, PROFCONV_E_LIMIT, PROFCONV_NO_OFFSET, 0,
-                                      "one sample alone takes %llu bytes, and a part may have %llu", (unsigned long long)bytes,
-                                      (unsigned long long)o->max_bytes);
+                                      "one sample alone takes %llu bytes, and a part may have %llu",
+                                      (unsigned long long)bytes, (unsigned long long)o->max_bytes);
     }
 }
 
@@ -238,9 +239,9 @@ static int split_all(splitter *s, const profconv_split_options *o) {
 }
 
 static int splitter_init(splitter *s, const profconv_profile *profile, profconv_error *error) {
-    static const profconv_table tables[MAPS] = {PROFCONV_TABLE_STRING,   PROFCONV_TABLE_FUNCTION, PROFCONV_TABLE_MAPPING,
-                                                PROFCONV_TABLE_LOCATION, PROFCONV_TABLE_STACK,    PROFCONV_TABLE_LABEL,
-                                                PROFCONV_TABLE_LABEL_SET};
+    static const profconv_table tables[MAPS] = {
+        PROFCONV_TABLE_STRING, PROFCONV_TABLE_FUNCTION, PROFCONV_TABLE_MAPPING,  PROFCONV_TABLE_LOCATION,
+        PROFCONV_TABLE_STACK,  PROFCONV_TABLE_LABEL,    PROFCONV_TABLE_LABEL_SET};
     static const profconv_table counted[4] = {PROFCONV_TABLE_SAMPLE, PROFCONV_TABLE_BRANCH, PROFCONV_TABLE_RANGE,
                                               PROFCONV_TABLE_ADDRESS};
     memset(s, 0, sizeof *s);

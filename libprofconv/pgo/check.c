@@ -44,6 +44,7 @@ int profconv_check(const profconv_profile *profile, const char *consumer, profco
         pfc_check_autofdo(&c, consumer[0] == 'g');
     else
         return profconv_error_set(error, PROFCONV_E_NOT_FOUND, PROFCONV_NO_OFFSET, 0,
-                                  "%.60s: not a consumer that can be checked for; there are go-pgo, llvm and gcc", consumer);
+                                  "%.60s: not a consumer that can be checked for; there are go-pgo, llvm and gcc",
+                                  consumer);
     return c.status;
 }

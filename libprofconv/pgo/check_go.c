@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether Go's compiler will accept a profile, and how much of it counts: it takes the first sample type that is samples/count
- * or cpu/nanoseconds, the last call of each stack with what was inlined there, and the distance of the call from the first
- * line of its function.
+ * Whether Go's compiler will accept a profile, and how much of it counts: it takes the first sample type that is
+ * samples/count or cpu/nanoseconds, the last call of each stack with what was inlined there, and the distance of the
+ * call from the first line of its function.
  *
- * Frame pointers do not show the caller of a function that has no frame of its own: its caller's caller stands there instead,
- * so the call is counted at the wrong place. A function that is some frame's caller in the profile surely has a frame; leaves
- * of others are at risk.
+ * Frame pointers do not show the caller of a function that has no frame of its own: its caller's caller stands there
+ * instead, so the call is counted at the wrong place. A function that is some frame's caller in the profile surely has
+ * a frame; leaves of others are at risk.
  */
 #include "libprofconv/pgo/check.h"
 
@@ -27,7 +27,8 @@ static int is(const profconv_profile *p, profconv_id id, const char *text) {
 static int find_type(const profconv_profile *p, uint32_t *out) {
     for (*out = 0; *out < profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE_TYPE); ++*out) {
         const profconv_sample_type *t = profconv_profile_sample_type(p, *out);
-        if ((is(p, t->name, "samples") && is(p, t->unit, "count")) || (is(p, t->name, "cpu") && is(p, t->unit, "nanoseconds")))
+        if ((is(p, t->name, "samples") && is(p, t->unit, "count")) ||
+            (is(p, t->name, "cpu") && is(p, t->unit, "nanoseconds")))
             return 1;
     }
     return 0;
@@ -51,7 +52,8 @@ static int is_recording(const profconv_profile *p) {
         return 1;
     for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_COMMENT); i++) {
         profconv_string s = profconv_profile_string(p, profconv_profile_comment(p, i));
-        if ((s.size > 9 && memcmp(s.data, "recorder:", 9) == 0) || (s.size > 13 && memcmp(s.data, "perf version:", 13) == 0))
+        if ((s.size > 9 && memcmp(s.data, "recorder:", 9) == 0) ||
+            (s.size > 13 && memcmp(s.data, "perf version:", 13) == 0))
             return 1;
     }
     return 0;
@@ -123,11 +125,13 @@ static void judge_calls(pfc_checker *c, const go_counts *g) {
                         "no call edge: all of %llu distinct samples have a single frame (record with call graphs)",
                         (unsigned long long)g->samples);
     else if (g->no_start_line == g->edges)
-        pfc_check_lacks(c, "start-lines", g->no_start_line,
-                        "none of the %llu calls' functions tells the line where it begins, from which Go's compiler counts",
-                        (unsigned long long)g->edges);
+        pfc_check_lacks(
+            c, "start-lines", g->no_start_line,
+            "none of the %llu calls' functions tells the line where it begins, from which Go's compiler counts",
+            (unsigned long long)g->edges);
     else
-        pfc_check_weak(c, "start-lines", g->no_start_line, "calls in functions without a start line never match the source");
+        pfc_check_weak(c, "start-lines", g->no_start_line,
+                       "calls in functions without a start line never match the source");
 }
 
 void pfc_check_go(pfc_checker *c) {
@@ -153,11 +157,13 @@ void pfc_check_go(pfc_checker *c) {
         pfc_check_weak(c, "no-inline-frames", g.samples,
                        "no inlined function is shown: calls that the profiled build had inlined are lost");
     if (g.one_frame < g.samples)
-        pfc_check_weak(c, "one-frame-stacks", g.one_frame, "distinct samples with a single frame, which count for no call");
+        pfc_check_weak(c, "one-frame-stacks", g.one_frame,
+                       "distinct samples with a single frame, which count for no call");
     pfc_check_weak(c, "call-lines", g.no_line, "calls at an unknown line never match the source");
     pfc_check_weak(c, "kernel-leaves", g.kernel_leaves,
                    "distinct samples end in the kernel: their last call is one into or inside it");
     pfc_check_weak(c, "generic-names", g.generic, "functions whose names are cut to [...] match no linker symbol");
-    pfc_check_weak(c, "frameless-leaves", g.at_risk,
-                   "distinct samples whose leaf may have no frame of its own: frame pointers then show its caller's caller");
+    pfc_check_weak(
+        c, "frameless-leaves", g.at_risk,
+        "distinct samples whose leaf may have no frame of its own: frame pointers then show its caller's caller");
 }

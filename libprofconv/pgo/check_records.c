@@ -2,9 +2,9 @@
  *
  * Whether branch records can still feed a compiler, and what LLVM's and GCC's profiles need besides.
  *
- * A continuous-profiling store (Pyroscope) sets the addresses of every mapping that says has_functions to 0, and its range too:
- * what is left has names and no place in the binary. Addresses as they were at run time survive there, but two processes'
- * do not add up, since no store rebases them.
+ * A continuous-profiling store (Pyroscope) sets the addresses of every mapping that says has_functions to 0, and its
+ * range too: what is left has names and no place in the binary. Addresses as they were at run time survive there, but
+ * two processes' do not add up, since no store rebases them.
  */
 #include "libprofconv/pgo/check.h"
 
@@ -12,7 +12,8 @@
 
 #include "libprofconv/model/pass.h"
 
-#define RUN_TIME UINT64_C(0x550000000000) /* where Linux on x86-64 and arm64 puts position-independent programs and above */
+#define RUN_TIME                                                                                                       \
+    UINT64_C(0x550000000000) /* where Linux on x86-64 and arm64 puts position-independent programs and above */
 
 typedef struct record_counts {
     uint64_t rows;
@@ -95,21 +96,24 @@ static record_counts count_leaves(const profconv_profile *p) {
 static void judge_records(pfc_checker *c, const record_counts *r, const char *what) {
     const unsigned long long rows = r->rows;
     if (r->cleared)
-        pfc_check_lacks(c, "cleared-addresses", r->cleared,
-                        "%llu of %llu %s have lost their addresses: a store cleared those of mappings with has_functions, as "
-                        "Pyroscope does; upload the profile with that flag off",
-                        (unsigned long long)r->cleared, rows, what);
+        pfc_check_lacks(
+            c, "cleared-addresses", r->cleared,
+            "%llu of %llu %s have lost their addresses: a store cleared those of mappings with has_functions, as "
+            "Pyroscope does; upload the profile with that flag off",
+            (unsigned long long)r->cleared, rows, what);
     if (r->unmapped == r->rows && r->rows)
-        pfc_check_lacks(c, "no-mapping", r->unmapped, "none of %llu %s lies in a mapping, so the binary they belong to is unknown",
-                        rows, what);
+        pfc_check_lacks(c, "no-mapping", r->unmapped,
+                        "none of %llu %s lies in a mapping, so the binary they belong to is unknown", rows, what);
     else
         pfc_check_weak(c, "no-mapping", r->unmapped, "records in no mapping cannot be used");
     if (r->nameless && r->nameless + r->unmapped == r->rows)
-        pfc_check_lacks(c, "no-binary", r->nameless,
-                        "the mappings of %llu %s have neither a build-id nor a file name, so the binary they belong to is unknown",
-                        (unsigned long long)r->nameless, what);
+        pfc_check_lacks(
+            c, "no-binary", r->nameless,
+            "the mappings of %llu %s have neither a build-id nor a file name, so the binary they belong to is unknown",
+            (unsigned long long)r->nameless, what);
     else
-        pfc_check_weak(c, "no-binary", r->nameless, "records in mappings with neither a build-id nor a file name cannot be used");
+        pfc_check_weak(c, "no-binary", r->nameless,
+                       "records in mappings with neither a build-id nor a file name cannot be used");
 }
 
 int pfc_check_records(const profconv_profile *profile, profconv_report *report, profconv_error *error) {
@@ -133,7 +137,8 @@ static void check_sources(pfc_checker *c, int gcc) {
     if (!gcc)
         return;
     if (hashed)
-        pfc_check_lacks(c, "md5-names", hashed, "%llu functions are known by the hash of their name only, and GCC needs the name",
+        pfc_check_lacks(c, "md5-names", hashed,
+                        "%llu functions are known by the hash of their name only, and GCC needs the name",
                         (unsigned long long)hashed);
     if (flags & PROFCONV_SOURCES_PROBES)
         pfc_check_lacks(c, "pseudo-probes", rows - 1, "lines are ids of pseudo probes, which GCC does not have");
@@ -152,7 +157,8 @@ static void check_consistency(pfc_checker *c, const record_counts *r) {
 
 void pfc_check_autofdo(pfc_checker *c, int gcc) {
     const profconv_profile *p = c->profile;
-    uint32_t branches = profconv_profile_rows(p, PROFCONV_TABLE_BRANCH), ranges = profconv_profile_rows(p, PROFCONV_TABLE_RANGE);
+    uint32_t branches = profconv_profile_rows(p, PROFCONV_TABLE_BRANCH),
+             ranges = profconv_profile_rows(p, PROFCONV_TABLE_RANGE);
     uint32_t addresses = profconv_profile_rows(p, PROFCONV_TABLE_ADDRESS);
     if (profconv_profile_facets(p) & PROFCONV_FACET_SOURCE_COUNTS) {
         check_sources(c, gcc);
@@ -164,17 +170,19 @@ void pfc_check_autofdo(pfc_checker *c, int gcc) {
     record_counts r = branches || ranges || addresses ? count_records(p) : count_leaves(p);
     if (r.rows == 0) {
         uint32_t samples = profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE);
-        pfc_check_lacks(c, "no-addresses", samples,
-                        "neither branch records nor addresses: %u distinct samples with names only say nothing about the "
-                        "instructions that ran",
-                        (unsigned)samples);
+        pfc_check_lacks(
+            c, "no-addresses", samples,
+            "neither branch records nor addresses: %u distinct samples with names only say nothing about the "
+            "instructions that ran",
+            (unsigned)samples);
         return;
     }
     judge_records(c, &r, branches || ranges ? "branch records" : "sampled addresses");
     check_consistency(c, &r);
     if (ranges == 0)
-        pfc_check_weak(c, "no-branch-records", r.rows,
-                       branches ? "no ranges: what ran between two branches is unknown, and only the branches are counted"
-                                : "no branch records: sampled addresses alone give no calls, no entry counts and coarse lines "
-                                  "(record with perf record -b)");
+        pfc_check_weak(
+            c, "no-branch-records", r.rows,
+            branches ? "no ranges: what ran between two branches is unknown, and only the branches are counted"
+                     : "no branch records: sampled addresses alone give no calls, no entry counts and coarse lines "
+                       "(record with perf record -b)");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The perf.data writer: branch counts are given exactly by the entries of the samples, by the rules that AutoFDO's tools read
- * them with; stacks come back; what perf.data cannot hold is refused or counted.
+ * The perf.data writer: branch counts are given exactly by the entries of the samples, by the rules that AutoFDO's
+ * tools read them with; stacks come back; what perf.data cannot hold is refused or counted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,7 +89,8 @@ static void set(bench *b, const char *assignment) {
 static uint64_t noted(const bench *b, profconv_note_kind kind, const char *cause) {
     for (size_t i = 0; i < profconv_report_count(b->report); i++) {
         profconv_note note;
-        if (profconv_report_get(b->report, i, &note) == PROFCONV_OK && note.kind == kind && strcmp(note.cause, cause) == 0)
+        if (profconv_report_get(b->report, i, &note) == PROFCONV_OK && note.kind == kind &&
+            strcmp(note.cause, cause) == 0)
             return note.count;
     }
     return 0;
@@ -121,14 +122,16 @@ static uint64_t offset_of(const profconv_profile *p, profconv_id location) {
 
 static int is_in(const profconv_profile *p, profconv_id location, const char *file) {
     const profconv_location *l = profconv_profile_location(p, location);
-    return location && l->mapping && strcmp(profconv_profile_string(p, profconv_profile_mapping(p, l->mapping)->file).data, file) == 0;
+    return location && l->mapping &&
+           strcmp(profconv_profile_string(p, profconv_profile_mapping(p, l->mapping)->file).data, file) == 0;
 }
 
 typedef struct found {
     uint64_t count, mispredicted, cycles;
 } found;
 
-static found branch_of(const profconv_profile *p, const char *from_file, uint64_t from, const char *to_file, uint64_t to) {
+static found branch_of(const profconv_profile *p, const char *from_file, uint64_t from, const char *to_file,
+                       uint64_t to) {
     found f = {0, 0, 0};
     for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_BRANCH); i++) {
         const profconv_branch *r = profconv_profile_branch(p, i);
@@ -147,7 +150,8 @@ static uint64_t range_of(const profconv_profile *p, const char *file, uint64_t b
     uint64_t count = 0;
     for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_RANGE); i++) {
         const profconv_range *r = profconv_profile_range(p, i);
-        if (is_in(p, r->begin, file) && is_in(p, r->end, file) && offset_of(p, r->begin) == begin && offset_of(p, r->end) == finish)
+        if (is_in(p, r->begin, file) && is_in(p, r->end, file) && offset_of(p, r->begin) == begin &&
+            offset_of(p, r->end) == finish)
             count += r->count;
     }
     return count;
@@ -156,7 +160,8 @@ static uint64_t range_of(const profconv_profile *p, const char *file, uint64_t b
 static uint64_t total(const profconv_profile *p, profconv_table table) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < profconv_profile_rows(p, table); i++)
-        sum += table == PROFCONV_TABLE_RANGE ? profconv_profile_range(p, i)->count : profconv_profile_address(p, i)->count;
+        sum +=
+            table == PROFCONV_TABLE_RANGE ? profconv_profile_range(p, i)->count : profconv_profile_address(p, i)->count;
     return sum;
 }
 
@@ -165,16 +170,18 @@ static uint64_t total(const profconv_profile *p, profconv_table table) {
 
 /* A loop that calls into a library, with an entry from nowhere and an exit to nowhere. */
 static void make_loop(bench *b) {
-    profconv_id prog = mapping(b, PROG, PROFCONV_MAPPING_EXECUTABLE, 0x1000, 0x3000, 0x1000, "0123456789abcdef0123456789abcdef01234567");
+    profconv_id prog = mapping(b, PROG, PROFCONV_MAPPING_EXECUTABLE, 0x1000, 0x3000, 0x1000,
+                               "0123456789abcdef0123456789abcdef01234567");
     profconv_id lib = mapping(b, LIB, PROFCONV_MAPPING_LIBRARY, 0x2000, 0x4000, 0x2000, "fedcba98");
-    profconv_builder_branch(b->builder, 0, at(b, prog, 0x1100), 3, 0, 0);                       /* in */
+    profconv_builder_branch(b->builder, 0, at(b, prog, 0x1100), 3, 0, 0); /* in */
     profconv_builder_range(b->builder, at(b, prog, 0x1100), at(b, prog, 0x1120), 3);
     profconv_builder_branch(b->builder, at(b, prog, 0x1120), at(b, prog, 0x1200), 3, 1, 10);
     profconv_builder_range(b->builder, at(b, prog, 0x1200), at(b, prog, 0x1230), 1003);
     profconv_builder_branch(b->builder, at(b, prog, 0x1230), at(b, lib, 0x2040), 1000, 250, 7001); /* call */
     profconv_builder_range(b->builder, at(b, lib, 0x2040), at(b, lib, 0x2050), 1000);
-    profconv_builder_branch(b->builder, at(b, lib, 0x2050), at(b, prog, 0x1200), 1000, 0, 0);   /* as a tail of the loop */
-    profconv_builder_branch(b->builder, at(b, prog, 0x1230), 0, 3, 0, 0);                       /* out */
+    profconv_builder_branch(b->builder, at(b, lib, 0x2050), at(b, prog, 0x1200), 1000, 0,
+                            0);                                           /* as a tail of the loop */
+    profconv_builder_branch(b->builder, at(b, prog, 0x1230), 0, 3, 0, 0); /* out */
     profconv_builder_address(b->builder, at(b, prog, 0x1210), 40);
     profconv_builder_address(b->builder, at(b, lib, 0x2044), 5);
 }
@@ -201,7 +208,8 @@ static void expect_loop(const profconv_profile *p) {
 
 static void test_counts_are_exact(void **state) {
     (void)state;
-    static const char *const lengths[] = {"perf-data.entries=2", "perf-data.entries=3", "perf-data.entries=32", "perf-data.entries=2000"};
+    static const char *const lengths[] = {"perf-data.entries=2", "perf-data.entries=3", "perf-data.entries=32",
+                                          "perf-data.entries=2000"};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         bench b;
         start(&b);
@@ -222,7 +230,8 @@ static void test_build_ids_and_names_are_kept(void **state) {
     round_trip(&b);
     for (uint32_t i = 1; i < profconv_profile_rows(b.back, PROFCONV_TABLE_MAPPING); i++) {
         const profconv_mapping *m = profconv_profile_mapping(b.back, i);
-        const char *file = profconv_profile_string(b.back, m->file).data, *id = profconv_profile_string(b.back, m->build_id).data;
+        const char *file = profconv_profile_string(b.back, m->file).data,
+                   *id = profconv_profile_string(b.back, m->build_id).data;
         if (strcmp(file, PROG) == 0) {
             assert_string_equal(id, "0123456789abcdef0123456789abcdef01234567");
             seen |= 1;
@@ -293,7 +302,8 @@ static void test_seeds(void **state) {
         start(&b);
         make_loop(&b);
         /* A second way through the loop, so that there is something to choose. */
-        profconv_id prog = mapping(&b, PROG, PROFCONV_MAPPING_EXECUTABLE, 0x1000, 0x3000, 0x1000, "0123456789abcdef0123456789abcdef01234567");
+        profconv_id prog = mapping(&b, PROG, PROFCONV_MAPPING_EXECUTABLE, 0x1000, 0x3000, 0x1000,
+                                   "0123456789abcdef0123456789abcdef01234567");
         profconv_builder_range(b.builder, at(&b, prog, 0x1200), at(&b, prog, 0x1260), 500);
         profconv_builder_branch(b.builder, at(&b, prog, 0x1260), at(&b, prog, 0x1200), 500, 0, 0);
         set(&b, seeds[i]);
@@ -352,12 +362,14 @@ static void test_sums_come_back(void **state) {
     assert_int_equal(profconv_profile_total(b.back, 1), 1053);
     assert_int_equal(profconv_profile_total(b.back, 2), 2);
     assert_int_equal(profconv_profile_total(b.back, 3), 9);
-    assert_string_equal(profconv_profile_string(b.back, profconv_profile_sample_type(b.back, 3)->name).data, "page-faults");
+    assert_string_equal(profconv_profile_string(b.back, profconv_profile_sample_type(b.back, 3)->name).data,
+                        "page-faults");
     int seen = 0;
     for (uint32_t i = 0; i < profconv_profile_rows(b.back, PROFCONV_TABLE_SAMPLE); i++) {
         uint64_t offsets[4] = {0};
         size_t n = 0;
-        for (profconv_id node = profconv_profile_sample_stack(b.back, i); node; node = profconv_profile_stack(b.back, node)->parent)
+        for (profconv_id node = profconv_profile_sample_stack(b.back, i); node;
+             node = profconv_profile_stack(b.back, node)->parent)
             offsets[n++ & 3] = offset_of(b.back, profconv_profile_stack(b.back, node)->location);
         if (n == 2)
             seen |= offsets[0] == 0x5678 && offsets[1] == 0x1234;
@@ -452,11 +464,16 @@ static void test_nothing_to_write(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts_are_exact),        cmocka_unit_test(test_build_ids_and_names_are_kept),
-        cmocka_unit_test(test_long_loops_are_not_on_top), cmocka_unit_test(test_unusable_ranges_are_counted),
-        cmocka_unit_test(test_too_many_counts_are_refused), cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_sums_come_back),          cmocka_unit_test(test_many_samples_become_one),
-        cmocka_unit_test(test_names_only),              cmocka_unit_test(test_nothing_to_write),
+        cmocka_unit_test(test_counts_are_exact),
+        cmocka_unit_test(test_build_ids_and_names_are_kept),
+        cmocka_unit_test(test_long_loops_are_not_on_top),
+        cmocka_unit_test(test_unusable_ranges_are_counted),
+        cmocka_unit_test(test_too_many_counts_are_refused),
+        cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_sums_come_back),
+        cmocka_unit_test(test_many_samples_become_one),
+        cmocka_unit_test(test_names_only),
+        cmocka_unit_test(test_nothing_to_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

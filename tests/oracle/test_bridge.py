@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Branch records and stacks survive perf.data -> pprof -> store -> pprof -> perf.data, by other tools' measure too.
 
-Over the corpus' last-branch recordings: the three maps of each binary are the expected ones by every route, and so are the
-compilers' profiles; AutoFDO's sample_merger and llvm-profgen read the same out of what we write; profiles taken at different
-load addresses add up, merged by us or by Go's pprof; a store like Pyroscope, imitated here, changes nothing, unless the
-profile is of a kind that it breaks, which `check` says beforehand. Over its stack recordings: the collapsed stacks stay the
-same, and perf reads every file.
+Over the corpus' last-branch recordings: the three maps of each binary are the expected ones by every route, and so
+are the compilers' profiles; AutoFDO's sample_merger and llvm-profgen read the same out of what we write; profiles
+taken at different load addresses add up, merged by us or by Go's pprof; a store like Pyroscope, imitated here,
+changes nothing, unless the profile is of a kind that it breaks, which `check` says beforehand. Over its stack
+recordings: the collapsed stacks stay the same, and perf reads every file.
 """
 import glob
 import os
@@ -40,7 +40,8 @@ def run(command, **more):
 
 
 def convert(to, out, inputs, *options):
-    done = run([PROFCONV, "convert", "-q", "-t", to, "-o", out, *options, *([inputs] if isinstance(inputs, str) else inputs)])
+    inputs = [inputs] if isinstance(inputs, str) else inputs
+    done = run([PROFCONV, "convert", "-q", "-t", to, "-o", out, *options, *inputs])
     if done.returncode:
         failures.append("%s of %s: %s" % (to, inputs, done.stderr.decode(errors="replace").strip()))
         print("FAIL", failures[-1])
@@ -119,9 +120,11 @@ def measure_elsewhere(name, route, original, path, binary, expected, tmp):
             out = os.path.join(tmp, "raw")
             if os.path.exists(out):
                 os.unlink(out)
-            run(["llvm-profgen-19", "--perfdata=" + which, "--binary=" + binary, "--skip-symbolization", "--output=" + out])
+            run(["llvm-profgen-19", "--perfdata=" + which, "--binary=" + binary, "--skip-symbolization",
+                 "--output=" + out])
             raw.append(read(out) if os.path.exists(out) else None)
-        check(raw[0] is not None and raw[0] == raw[1], "%s: llvm-profgen of %s gives another raw profile" % (name, route))
+        check(raw[0] is not None and raw[0] == raw[1],
+              "%s: llvm-profgen of %s gives another raw profile" % (name, route))
 
 
 PERF2BOLT = "/usr/lib/llvm-19/bin/perf2bolt"  # known by that name only; the link in the search path acts as llvm-bolt
@@ -144,7 +147,8 @@ def perf_reads(path, what):
         return
     for command in (["perf", "script", "-i", path], ["perf", "report", "--stdio", "-i", path]):
         done = run(command, stdin=subprocess.DEVNULL)
-        check(done.returncode == 0, "%s: perf %s: %s" % (what, command[1], done.stderr.decode(errors="replace")[-200:]))
+        said = done.stderr.decode(errors="replace")[-200:]
+        check(done.returncode == 0, "%s: perf %s: %s" % (what, command[1], said))
 
 
 def one_recording(name, path, binary, folder, tmp):
@@ -157,7 +161,7 @@ def one_recording(name, path, binary, folder, tmp):
     convert("perf-data", again, pprof)
     check(read(again) == read(back), name + ": the same seed gives other bytes")
     check(read(other) != read(back), name + ": another seed gives the same bytes")
-    for route, file in (("perf.data", path), ("pprof", pprof), ("perf.data again", back), ("seed 7, long stacks", other)):
+    for route, file in (("perf.data", path), ("pprof", pprof), ("perf.data again", back), ("seed 7", other)):
         check(maps(file, binary, tmp) == expected, "%s: other maps by way of %s" % (name, route))
     for route, file in (("seed 1", back), ("seed 7", other)):
         measure_elsewhere(name, route, path, file, binary, expected, tmp)
@@ -189,7 +193,8 @@ def merge_routes(name, path, pprof, back, binary, expected, tmp):
     check(maps([path, back], binary, tmp) == twice, name + ": recordings merged by us do not add up")
     if tool("go"):
         done = run(["go", "tool", "pprof", "-proto", "-symbolize=none", "-output", theirs, pprof, second])
-        check(done.returncode == 0 and maps(theirs, binary, tmp) == twice, name + ": merged by Go's pprof, the maps do not add up")
+        check(done.returncode == 0 and maps(theirs, binary, tmp) == twice,
+              name + ": merged by Go's pprof, the maps do not add up")
 
 
 def split_routes(name, pprof, binary, expected, tmp):
@@ -275,9 +280,9 @@ class Profile:
                 values = [i for k, v in inner if k == 2 for i in unpack(v)]
                 self.samples.append((tuple(ids), values))
             elif field == 3:
+                file, build_id = self.strings[plain.get(5, 0)], self.strings[plain.get(6, 0)]
                 self.mappings[plain[1]] = dict(start=plain.get(2, 0), limit=plain.get(3, 0), offset=plain.get(4, 0),
-                                               file=self.strings[plain.get(5, 0)], build_id=self.strings[plain.get(6, 0)],
-                                               functions=plain.get(7, 0))
+                                               file=file, build_id=build_id, functions=plain.get(7, 0))
             elif field == 4:
                 lines = tuple((dict(fields(v)).get(1, 0), dict(fields(v)).get(2, 0)) for k, v in inner if k == 4)
                 self.locations[plain[1]] = [plain.get(2, 0), plain.get(3, 0), lines]
@@ -287,8 +292,8 @@ class Profile:
 
 
 class Store:
-    """What Pyroscope keeps: addresses of mappings without has_functions, mappings by size, offset and build-id (or file), no
-    labels, one series a sample type; each answer is one merged profile with a made-up period, time and duration."""
+    """What Pyroscope keeps: addresses of mappings without has_functions, mappings by size, offset and build-id (or file),
+    no labels, one series a sample type; each answer is one merged profile with a made-up period, time and duration."""
 
     def __init__(self):
         self.series, self.mapping_rows, self.start = {}, {}, {}
@@ -341,10 +346,11 @@ class Store:
             out.append(data(4, body))
         for i, key in enumerate(tables["m"]):
             start, limit, m = self.start[key]
-            out.append(data(3, num(1, i + 1) + num(2, start) + num(3, limit) + num(4, m["offset"]) + num(5, text(m["file"])) +
-                            num(6, text(m["build_id"])) + (num(7, 1) if m["functions"] else b"")))
+            body = num(1, i + 1) + num(2, start) + num(3, limit) + num(4, m["offset"]) + num(5, text(m["file"]))
+            out.append(data(3, body + num(6, text(m["build_id"])) + (num(7, 1) if m["functions"] else b"")))
         for i, (name, system, file, start) in enumerate(tables["f"]):
-            out.append(data(5, num(1, i + 1) + num(2, text(name)) + num(3, text(system)) + num(4, text(file)) + num(5, start)))
+            body = num(1, i + 1) + num(2, text(name)) + num(3, text(system)) + num(4, text(file))
+            out.append(data(5, body + num(5, start)))
         out.append(data(11, num(1, text(b"cpu")) + num(2, text(b"nanoseconds"))) + num(12, 1000000000))
         out.append(num(9, 1700000000000000000) + num(10, 3600000000000) + num(14, text(kind[0])))
         return b"".join(out) + b"".join(data(6, s) for s in strings)
@@ -395,7 +401,8 @@ def store_routes(name, pprof, back, binary, expected, direct, tmp):
     for form, made in compiler_profiles(paths, binary, tmp).items():
         check(made == direct.get(form), "%s: another %s after the store" % (name, form))
     store.push(raw_pprof(back, tmp))  # the same run, loaded elsewhere
-    check(maps(answers(store, tmp), binary, tmp) == add_maps([expected, expected]), name + ": two uploads do not add up")
+    twice = add_maps([expected, expected])
+    check(maps(answers(store, tmp), binary, tmp) == twice, name + ": two uploads do not add up")
 
     good = os.path.join(tmp, "good.pb")
     bad = os.path.join(tmp, "bad.pb")
@@ -458,7 +465,7 @@ def main():
             counts["last-branch recordings"] += 1
             one_recording(name, path, binary, folder, tmp)
         stacks(tmp)
-    check(counts["last-branch recordings"] >= 4 and counts["stack recordings"] >= 10, "too few recordings: %s" % dict(counts))
+    check(counts["last-branch recordings"] >= 4 and counts["stack recordings"] >= 10, "too few: %s" % dict(counts))
     print(dict(counts), "without: " + ", ".join(sorted(missing)) if missing else "")
     return 1 if failures else 0
 

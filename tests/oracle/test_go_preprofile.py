@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """go-preprofile is what `go tool preprofile` makes, byte for byte, and refuses what it refuses.
 
-Files: fuzz/seeds/pprof and the conformance corpus. Where Go's tool writes the header alone (a profile without a call), ours says so
-and fails. The text is read back into the same text, and a pprof made from it gives it again through Go's tool.
+Files: fuzz/seeds/pprof and the conformance corpus. Where Go's tool writes the header alone (a profile without a
+call), ours says so and fails. The text is read back into the same text, and a pprof made from it gives it again
+through Go's tool.
 """
 import glob
 import os
@@ -46,7 +47,8 @@ def compare(path, tmp):
     if theirs == HEADER:
         theirs = None
     if ours != theirs:
-        failures.append("%s: Go's tool %s, ours %s" % (name, *("fails" if x is None else "%d bytes" % len(x) for x in (theirs, ours))))
+        said = ["fails" if x is None else "%d bytes" % len(x) for x in (theirs, ours)]
+        failures.append("%s: Go's tool %s, ours %s" % (name, *said))
         return 0
     if ours is None or len(ours) > 1 << 20:
         return ours is not None
@@ -54,8 +56,8 @@ def compare(path, tmp):
     if convert("go-preprofile", text, os.path.join(tmp, "again")) != ours:
         failures.append(name + ": read back, the text is another")
     pprof = os.path.join(tmp, "pprof.pb.gz")
-    if convert("pprof", text, pprof) is None or \
-            made(["go", "tool", "preprofile", "-i", pprof, "-o", os.path.join(tmp, "go")], os.path.join(tmp, "go")) != ours:
+    out = os.path.join(tmp, "go")
+    if convert("pprof", text, pprof) is None or made(["go", "tool", "preprofile", "-i", pprof, "-o", out], out) != ours:
         failures.append(name + ": a pprof made from the text gives another text through Go's tool")
     return 1
 

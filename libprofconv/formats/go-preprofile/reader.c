@@ -30,8 +30,9 @@ static int next_line(go_reader *r, profconv_string *out, int *got) {
 }
 
 static int bad_line(const go_reader *r, const char *found, size_t size, const char *expected) {
-    return profconv_error_set(r->error, PROFCONV_E_FORMAT, PROFCONV_NO_OFFSET, r->line, "line %llu: found '%.*s', expected %s",
-                              (unsigned long long)r->line, (int)(size < 80 ? size : 80), found, expected);
+    return profconv_error_set(r->error, PROFCONV_E_FORMAT, PROFCONV_NO_OFFSET, r->line,
+                              "line %llu: found '%.*s', expected %s", (unsigned long long)r->line,
+                              (int)(size < 80 ? size : 80), found, expected);
 }
 
 static int read_header(go_reader *r) {
@@ -136,7 +137,8 @@ static int go_read(void *user, profconv_input *input, profconv_builder *builder,
     if (!status)
         status = read_edges(&r);
     if (!status && r.line > 2)
-        profconv_report_add(profconv_builder_report(builder), PROFCONV_NOTE_INFO, "start-lines", 1, 0, PROFCONV_NO_OFFSET, 0,
+        profconv_report_add(profconv_builder_report(builder), PROFCONV_NOTE_INFO, "start-lines", 1, 0,
+                            PROFCONV_NO_OFFSET, 0,
                             "lines are counted from 1 in each function: the format tells no others");
     return status ? status : profconv_builder_status(builder, error);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Writes the call edges that Go's compiler takes from a profile, as `go tool preprofile` computes them: of each stack the leaf
- * location and its caller, with the calls that were inlined into either, each distinct edge once a sample; nodes are
- * (function, address, line), edges are then summed by caller, callee and the call's distance from the caller's first line.
+ * Writes the call edges that Go's compiler takes from a profile, as `go tool preprofile` computes them: of each stack
+ * the leaf location and its caller, with the calls that were inlined into either, each distinct edge once a sample;
+ * nodes are (function, address, line), edges are then summed by caller, callee and the call's distance from the
+ * caller's first line.
  */
 #include <profconv/plugin.h>
 
@@ -281,12 +282,13 @@ static int choose_type(go_writer *w, const char *wanted, uint32_t *out) {
                        profconv_profile_string(p, t->unit).data);
     }
     const char *there = names.size ? names.data : "none";
-    int status = wanted ? profconv_error_set(w->error, PROFCONV_E_NOT_FOUND, PROFCONV_NO_OFFSET, 0,
-                                             "no sample type '%.80s'; there are: %s", wanted, there)
-                        : profconv_error_set(w->error, PROFCONV_E_UNSUPPORTED, PROFCONV_NO_OFFSET, 0,
-                                             "Go's compiler weighs calls by samples/count or cpu/nanoseconds; the sample "
-                                             "types are: %s (go-preprofile.sample-type=NAME takes another)",
-                                             there);
+    int status = wanted
+                     ? profconv_error_set(w->error, PROFCONV_E_NOT_FOUND, PROFCONV_NO_OFFSET, 0,
+                                          "no sample type '%.80s'; there are: %s", wanted, there)
+                     : profconv_error_set(w->error, PROFCONV_E_UNSUPPORTED, PROFCONV_NO_OFFSET, 0,
+                                          "Go's compiler weighs calls by samples/count or cpu/nanoseconds; the sample "
+                                          "types are: %s (go-preprofile.sample-type=NAME takes another)",
+                                          there);
     pfc_buf_free(&names);
     return status;
 }
@@ -305,8 +307,8 @@ static int check_edges(const go_writer *w) {
     return 0;
 }
 
-static int go_write(void *user, const profconv_profile *profile, profconv_output *output, const profconv_options *options,
-                    profconv_report *report, profconv_error *error) {
+static int go_write(void *user, const profconv_profile *profile, profconv_output *output,
+                    const profconv_options *options, profconv_report *report, profconv_error *error) {
     (void)user;
     go_writer w;
     uint32_t type = 0;
@@ -324,8 +326,9 @@ static int go_write(void *user, const profconv_profile *profile, profconv_output
     if (!status)
         status = put_edges(&w, output, report);
     if (!status)
-        profconv_report_add(report, PROFCONV_NOTE_LOST, "outer-frames", profconv_profile_rows(profile, PROFCONV_TABLE_SAMPLE),
-                            0, PROFCONV_NO_OFFSET, 0, "of each stack only the last call is kept, with those inlined there");
+        profconv_report_add(report, PROFCONV_NOTE_LOST, "outer-frames",
+                            profconv_profile_rows(profile, PROFCONV_TABLE_SAMPLE), 0, PROFCONV_NO_OFFSET, 0,
+                            "of each stack only the last call is kept, with those inlined there");
     PFC_VEC_FREE(&w.mem, &w.nodes);
     PFC_VEC_FREE(&w.mem, &w.edges);
     PFC_VEC_FREE(&w.mem, &w.named);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The perf.data writer: what is written (branch records where there are any, else call stacks), in which order, and the
- * settings. A kernel map comes first and names second, since some readers take the first record for the kernel's map and change
- * what it says.
+ * settings. A kernel map comes first and names second, since some readers take the first record for the kernel's map
+ * and change what it says.
  */
 #include "libprofconv/formats/perf-data/write.h"
 
@@ -28,8 +28,9 @@ static int in_range(const profconv_options *options, const char *key, int64_t lo
     *out = profconv_options_int(options, PW_SCOPE, settings, key);
     if (*out >= low && *out <= high)
         return 0;
-    return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0, "perf-data.%s=%lld: %lld to %lld expected",
-                              key, (long long)*out, (long long)low, (long long)high);
+    return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
+                              "perf-data.%s=%lld: %lld to %lld expected", key, (long long)*out, (long long)low,
+                              (long long)high);
 }
 
 static int get_settings(pw_writer *w, const profconv_options *options) {
@@ -54,7 +55,8 @@ static int get_settings(pw_writer *w, const profconv_options *options) {
 static int choose_content(pw_writer *w, const profconv_options *options) {
     const profconv_profile *p = w->profile;
     const char *content = profconv_options_string(options, PW_SCOPE, settings, "content");
-    uint32_t edges = profconv_profile_rows(p, PROFCONV_TABLE_BRANCH), ranges = profconv_profile_rows(p, PROFCONV_TABLE_RANGE);
+    uint32_t edges = profconv_profile_rows(p, PROFCONV_TABLE_BRANCH),
+             ranges = profconv_profile_rows(p, PROFCONV_TABLE_RANGE);
     uint32_t addresses = profconv_profile_rows(p, PROFCONV_TABLE_ADDRESS);
     uint32_t samples = profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE);
     int has_records = edges || ranges || addresses;
@@ -64,8 +66,9 @@ static int choose_content(pw_writer *w, const profconv_options *options) {
         w->set.branches = has_records;
     if (w->set.branches ? has_records : samples > 0) {
         if (w->set.branches && samples)
-            profconv_report_add(w->report, PROFCONV_NOTE_LOST, "stacks-beside-branches", samples, 0, PROFCONV_NO_OFFSET, 0,
-                                "call stacks are not written beside branch records (perf-data.content=stacks writes them)");
+            profconv_report_add(
+                w->report, PROFCONV_NOTE_LOST, "stacks-beside-branches", samples, 0, PROFCONV_NO_OFFSET, 0,
+                "call stacks are not written beside branch records (perf-data.content=stacks writes them)");
         else if (has_records && !w->set.branches)
             profconv_report_add(w->report, PROFCONV_NOTE_LOST, "branches", (uint64_t)edges + ranges + addresses, 0,
                                 PROFCONV_NO_OFFSET, 0, "branch records are left out (perf-data.content=stacks)");

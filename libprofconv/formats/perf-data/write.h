@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the parts of the perf.data writer share. The data section is made twice: once to learn its size and the span of time,
- * which stand in front of it or are needed to spread the samples, and once for good. So each part that makes records
- * gives the same ones again after being reset.
+ * What the parts of the perf.data writer share. The data section is made twice: once to learn its size and the span of
+ * time, which stand in front of it or are needed to spread the samples, and once for good. So each part that makes
+ * records gives the same ones again after being reset.
  */
 #ifndef PFC_PERF_DATA_WRITE_H
 #define PFC_PERF_DATA_WRITE_H
@@ -26,16 +26,16 @@ enum { PW_KERNEL = 1, PW_USER = 2, PW_HYPERVISOR = 3, PW_GUEST_KERNEL = 4, PW_GU
 
 /* A piece of an image at the run-time addresses that this file gives it. */
 typedef struct pw_unit {
-    uint64_t low, high;  /* model addresses in use or mapped; high is one past the last */
-    uint64_t shift;      /* run-time address = model address + shift, modulo 2^64 */
-    uint64_t to_offset;  /* file offset = model address + to_offset, modulo 2^64 */
+    uint64_t low, high;          /* model addresses in use or mapped; high is one past the last */
+    uint64_t shift;              /* run-time address = model address + shift, modulo 2^64 */
+    uint64_t to_offset;          /* file offset = model address + to_offset, modulo 2^64 */
     uint64_t start, size, pgoff; /* as recorded */
-    profconv_id mapping; /* a row of it: name, build-id, kind, pid */
+    profconv_id mapping;         /* a row of it: name, build-id, kind, pid */
     uint8_t space;
-    uint8_t placed;      /* has addresses */
-    uint8_t native;      /* wants to be at its own addresses */
-    uint8_t fixed;       /* must be there */
-    uint8_t hidden;      /* the kernel, its addresses being hidden from the recorder */
+    uint8_t placed; /* has addresses */
+    uint8_t native; /* wants to be at its own addresses */
+    uint8_t fixed;  /* must be there */
+    uint8_t hidden; /* the kernel, its addresses being hidden from the recorder */
 } pw_unit;
 
 typedef struct pw_event {
@@ -62,9 +62,9 @@ typedef struct pw_name_tid {
 } pw_name_tid;
 
 typedef struct pw_settings {
-    int branches;       /* the branch records are written, not the stacks */
+    int branches; /* the branch records are written, not the stacks */
     uint64_t seed;
-    uint32_t entries;   /* of a branch stack */
+    uint32_t entries; /* of a branch stack */
     uint64_t max_entries;
     uint64_t repeat;
     const char *map_dir; /* of perf maps, or NULL */
@@ -84,19 +84,19 @@ typedef struct pw_writer {
 
     /* maps */
     uint32_t mapping_count;
-    uint32_t *unit_of;         /* by mapping row; PW_NONE: not used */
+    uint32_t *unit_of; /* by mapping row; PW_NONE: not used */
     PFC_VEC(pw_unit) units;
-    PFC_VEC(uint64_t) raw;     /* used addresses in no mapping */
-    uint64_t external;         /* an address in the mapping for anywhere outside */
+    PFC_VEC(uint64_t) raw; /* used addresses in no mapping */
+    uint64_t external;     /* an address in the mapping for anywhere outside */
     uint64_t external_start;
-    uint64_t names_start;      /* of the made-up code of functions without addresses */
-    uint64_t names_size;       /* 0: there is none */
+    uint64_t names_start; /* of the made-up code of functions without addresses */
+    uint64_t names_size;  /* 0: there is none */
 
     /* samples */
     PFC_VEC(pw_event) events;
     PFC_VEC(pw_thread) threads;
     pfc_index thread_index;
-    PFC_VEC(pw_pair) pairs;    /* which process maps what */
+    PFC_VEC(pw_pair) pairs; /* which process maps what */
     pfc_index pair_index;
     PFC_VEC(pw_name_tid) name_tids;
     PFC_VEC(uint64_t) chain;
@@ -116,7 +116,7 @@ typedef struct pw_writer {
 
 /* ---- write_records.c ---- */
 
-int pw_failed(pw_writer *w); /* takes the status over from memory */
+int pw_failed(pw_writer *w);                              /* takes the status over from memory */
 void pw_put(pw_writer *w, const void *data, size_t size); /* to the output, or counted */
 void pw_begin(pw_writer *w, uint32_t type, unsigned misc);
 void pw_u32(pw_writer *w, uint32_t value);

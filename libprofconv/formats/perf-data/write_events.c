@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sample types into events: a column of counts and the column of weights behind it that belongs to the same event are one;
- * any other column is an event of its own. Events that perf knows get their numbers; others are raw events, with their name in
- * the description, which is what tools show (perf's own event for nothing, "dummy", would lose its addresses in perf script).
+ * Sample types into events: a column of counts and the column of weights behind it that belongs to the same event are
+ * one; any other column is an event of its own. Events that perf knows get their numbers; others are raw events, with
+ * their name in the description, which is what tools show (perf's own event for nothing, "dummy", would lose its
+ * addresses in perf script).
  */
 #include "libprofconv/formats/perf-data/write.h"
 
@@ -12,11 +13,11 @@ static const struct known_event {
     const char *name;
     uint32_t type, config;
 } known_events[] = {
-    {"cycles", 0, 0},           {"cpu-cycles", 0, 0},  {"instructions", 0, 1},  {"cache-references", 0, 2},
-    {"cache-misses", 0, 3},     {"branches", 0, 4},    {"branch-instructions", 0, 4}, {"branch-misses", 0, 5},
-    {"bus-cycles", 0, 6},       {"ref-cycles", 0, 9},  {"cpu-clock", 1, 0},     {"task-clock", 1, 1},
-    {"page-faults", 1, 2},      {"faults", 1, 2},      {"context-switches", 1, 3}, {"cs", 1, 3},
-    {"cpu-migrations", 1, 4},   {"minor-faults", 1, 5}, {"major-faults", 1, 6},  {"alignment-faults", 1, 7},
+    {"cycles", 0, 0},         {"cpu-cycles", 0, 0},   {"instructions", 0, 1},        {"cache-references", 0, 2},
+    {"cache-misses", 0, 3},   {"branches", 0, 4},     {"branch-instructions", 0, 4}, {"branch-misses", 0, 5},
+    {"bus-cycles", 0, 6},     {"ref-cycles", 0, 9},   {"cpu-clock", 1, 0},           {"task-clock", 1, 1},
+    {"page-faults", 1, 2},    {"faults", 1, 2},       {"context-switches", 1, 3},    {"cs", 1, 3},
+    {"cpu-migrations", 1, 4}, {"minor-faults", 1, 5}, {"major-faults", 1, 6},        {"alignment-faults", 1, 7},
 };
 
 enum { SOFTWARE = 1, RAW = 4 };

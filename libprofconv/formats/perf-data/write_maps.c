@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Run-time addresses for the images of a profile. Readers of recordings keep file offsets, so most images have none any
- * more and are laid out in a free piece of the address space, the same in every process. Images whose mappings say where they
- * were (other profilers' files) stay there when nothing is in the way; the kernel, code made at run time and addresses in
- * no mapping always do.
+ * more and are laid out in a free piece of the address space, the same in every process. Images whose mappings say
+ * where they were (other profilers' files) stay there when nothing is in the way; the kernel, code made at run time and
+ * addresses in no mapping always do.
  *
- * Mapping rows of one image and one distance between address and file offset are one piece. Rows of the kernel or of a module
- * that count from the image's start join the piece that says where the image was loaded.
+ * Mapping rows of one image and one distance between address and file offset are one piece. Rows of the kernel or of a
+ * module that count from the image's start join the piece that says where the image was loaded.
  */
 #include "libprofconv/formats/perf-data/write.h"
 
@@ -294,10 +294,11 @@ static int find_room(layout *l, unsigned space) {
         l->at = base;
         return 0;
     }
-    return l->w->status = profconv_error_set(l->w->error, PROFCONV_E_UNSUPPORTED, PROFCONV_NO_OFFSET, 0,
-                                             "the addresses of the profile's images are too far apart to be laid out in "
-                                             "one address space (%llu bytes needed)",
-                                             (unsigned long long)size);
+    return l->w->status =
+               profconv_error_set(l->w->error, PROFCONV_E_UNSUPPORTED, PROFCONV_NO_OFFSET, 0,
+                                  "the addresses of the profile's images are too far apart to be laid out in "
+                                  "one address space (%llu bytes needed)",
+                                  (unsigned long long)size);
 }
 
 static int place_rest(layout *l, unsigned space) {
@@ -322,7 +323,8 @@ static int place_rest(layout *l, unsigned space) {
     return 0;
 }
 
-/* The reference symbol of the kernel, or the file offset that perf's own records of modules and JIT code do not give. */
+/* The reference symbol of the kernel, or the file offset that perf's own records of modules and JIT code do not give.
+ */
 static void settle_offsets(pw_writer *w) {
     for (size_t i = 0; i < w->units.count; i++) {
         pw_unit *u = &w->units.data[i];
@@ -356,7 +358,8 @@ int pw_place(pw_writer *w) {
     if (status)
         return status;
     settle_offsets(w);
-    for (uint32_t i = 1; i < w->mapping_count; i++) { /* parts: the piece they belong to, whose shift is added to theirs */
+    for (uint32_t i = 1; i < w->mapping_count;
+         i++) { /* parts: the piece they belong to, whose shift is added to theirs */
         uint32_t unit = w->unit_of[i];
         if (unit == PW_NONE || w->units.data[unit].placed)
             continue;
@@ -369,7 +372,8 @@ int pw_place(pw_writer *w) {
 /* ---- look-ups ---- */
 
 uint64_t pw_address(const pw_writer *w, const profconv_location *location) {
-    return location->mapping ? location->address + w->units.data[w->unit_of[location->mapping]].shift : location->address;
+    return location->mapping ? location->address + w->units.data[w->unit_of[location->mapping]].shift
+                             : location->address;
 }
 
 uint64_t pw_offset(const pw_writer *w, const profconv_location *location) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes of perf.data: records with their sample_id trailer, the header with attributes and ids, the feature sections. Always
- * little-endian, header of 104 bytes, attributes of 128 bytes, which every version of perf and of its relatives takes.
+ * Bytes of perf.data: records with their sample_id trailer, the header with attributes and ids, the feature sections.
+ * Always little-endian, header of 104 bytes, attributes of 128 bytes, which every version of perf and of its relatives
+ * takes.
  */
 #include "libprofconv/formats/perf-data/write.h"
 
@@ -13,7 +14,16 @@
 #define HEADER_SIZE 104u
 #define STRING_UNIT 64u /* perf pads strings of features to this */
 
-enum { IDENTIFIER = 1 << 16, IP = 1, TID = 2, TIME = 4, CALLCHAIN = 1 << 5, CPU = 1 << 7, PERIOD = 1 << 8, BRANCHES = 1 << 11 };
+enum {
+    IDENTIFIER = 1 << 16,
+    IP = 1,
+    TID = 2,
+    TIME = 4,
+    CALLCHAIN = 1 << 5,
+    CPU = 1 << 7,
+    PERIOD = 1 << 8,
+    BRANCHES = 1 << 11
+};
 enum { MISC_BUILD_ID = 0x4000, MISC_BUILD_ID_SIZE = 0x8000 };
 enum { RECORD_MMAP = 1, RECORD_COMM = 3, RECORD_MMAP2 = 10 };
 
@@ -119,7 +129,8 @@ static void put_map_name(pw_writer *w, profconv_id mapping) {
         file.size = 6;
     }
     if (file.size == 0) {
-        file.data = row->kind == PROFCONV_MAPPING_JIT || row->kind == PROFCONV_MAPPING_ANONYMOUS ? "//anon" : "/unknown";
+        file.data =
+            row->kind == PROFCONV_MAPPING_JIT || row->kind == PROFCONV_MAPPING_ANONYMOUS ? "//anon" : "/unknown";
         file.size = strlen(file.data);
     }
     put_name(w, file);
@@ -333,7 +344,9 @@ static int put_feature(const pw_writer *w, unsigned bit, pfc_buf *b) {
         if (fact_features[i].bit == bit && (fact = pw_fact(w, fact_features[i].key)).size)
             put_string(b, fact);
     switch (bit) {
-    case F_BUILD_ID: put_build_ids(w, b); break;
+    case F_BUILD_ID:
+        put_build_ids(w, b);
+        break;
     case F_VERSION:
         fact = pw_fact(w, "recorder-version");
         put_string(b, fact.size ? fact : version);
@@ -349,8 +362,11 @@ static int put_feature(const pw_writer *w, unsigned bit, pfc_buf *b) {
         if (fact.size)
             put_command(b, fact);
         break;
-    case F_EVENT_DESC: put_event_desc(w, b); break;
-    case F_BRANCH_STACK: return w->set.branches;
+    case F_EVENT_DESC:
+        put_event_desc(w, b);
+        break;
+    case F_BRANCH_STACK:
+        return w->set.branches;
     case F_SAMPLE_TIME:
         pfc_buf_le64(b, w->first_time);
         pfc_buf_le64(b, w->last_time);
@@ -363,7 +379,8 @@ static int put_feature(const pw_writer *w, unsigned bit, pfc_buf *b) {
             pfc_buf_le64(b, w->first_time);
         }
         break;
-    default: break;
+    default:
+        break;
     }
     return b->size > before;
 }
@@ -378,8 +395,8 @@ uint64_t pw_head(pw_writer *w, uint64_t data_size) {
     for (unsigned bit = 1; bit <= F_LAST; bit++)
         bits |= put_feature(w, bit, &feature) ? UINT64_C(1) << bit : 0;
     pfc_buf_text(&b, "PERFILE2");
-    const uint64_t words[] = {HEADER_SIZE, attr_entry, attrs_at, attr_entry * w->events.count, data_at, data_size,
-                              0, 0, bits, 0, 0, 0};
+    const uint64_t words[] = {
+        HEADER_SIZE, attr_entry, attrs_at, attr_entry * w->events.count, data_at, data_size, 0, 0, bits, 0, 0, 0};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         pfc_buf_le64(&b, words[i]);
     for (size_t i = 0; i < w->events.count; i++)

@@ -3,9 +3,9 @@
  * Call stacks into samples: a marker where the address space changes, then addresses, leaf first. Callers are return
  * addresses, one more than what a profile holds, except the first of each space, which no call made.
  *
- * A row with n samples and weight v becomes n samples of weight v / n, the last with the remainder too, so both sums come
- * out; rows with more samples than the setting `repeat` become one, and the loss is counted. Labels pid, tid, thread, comm, cpu
- * and timestamp go where perf keeps them; threads known by name only get numbers.
+ * A row with n samples and weight v becomes n samples of weight v / n, the last with the remainder too, so both sums
+ * come out; rows with more samples than the setting `repeat` become one, and the loss is counted. Labels pid, tid,
+ * thread, comm, cpu and timestamp go where perf keeps them; threads known by name only get numbers.
  */
 #include "libprofconv/formats/perf-data/write.h"
 
@@ -90,11 +90,16 @@ static void push(pw_writer *w, uint64_t word) {
 
 static uint64_t marker(unsigned space) {
     switch (space) {
-    case PW_KERNEL: return (uint64_t)INT64_C(-128);
-    case PW_HYPERVISOR: return (uint64_t)INT64_C(-32);
-    case PW_GUEST_KERNEL: return (uint64_t)INT64_C(-2176);
-    case PW_GUEST_USER: return (uint64_t)INT64_C(-2560);
-    default: return (uint64_t)INT64_C(-512);
+    case PW_KERNEL:
+        return (uint64_t)INT64_C(-128);
+    case PW_HYPERVISOR:
+        return (uint64_t)INT64_C(-32);
+    case PW_GUEST_KERNEL:
+        return (uint64_t)INT64_C(-2176);
+    case PW_GUEST_USER:
+        return (uint64_t)INT64_C(-2560);
+    default:
+        return (uint64_t)INT64_C(-512);
     }
 }
 
@@ -217,12 +222,13 @@ static int check_addresses(pw_writer *w) {
     if (w->no_address == 0 || w->set.map_dir)
         return 0;
     if (w->no_address == w->frames)
-        return w->status = profconv_error_set(
-                   w->error, PROFCONV_E_MISSING_FACET, PROFCONV_NO_OFFSET, 0,
-                   "perf.data holds addresses, and none of %llu frames has one; perf-data.perf-map=DIR makes some up and "
-                   "writes their names to DIR/perf-PID.map",
-                   (unsigned long long)w->frames);
-    profconv_report_add(w->report, PROFCONV_NOTE_LOST, "frames-without-address", w->no_address, 0, PROFCONV_NO_OFFSET, 0,
+        return w->status = profconv_error_set(w->error, PROFCONV_E_MISSING_FACET, PROFCONV_NO_OFFSET, 0,
+                                              "perf.data holds addresses, and none of %llu frames has one; "
+                                              "perf-data.perf-map=DIR makes some up and "
+                                              "writes their names to DIR/perf-PID.map",
+                                              (unsigned long long)w->frames);
+    profconv_report_add(w->report, PROFCONV_NOTE_LOST, "frames-without-address", w->no_address, 0, PROFCONV_NO_OFFSET,
+                        0,
                         "frames without an address are left out of their stacks (perf-data.perf-map=DIR keeps them)");
     return 0;
 }
@@ -260,7 +266,8 @@ int pw_stacks_prepare(pw_writer *w) {
     if (!status)
         status = check_addresses(w);
     if (!status && w->no_address && w->set.map_dir)
-        w->names_size = ((uint64_t)profconv_profile_rows(p, PROFCONV_TABLE_FUNCTION) * NAME_SLOT + 4095) & ~UINT64_C(4095);
+        w->names_size =
+            ((uint64_t)profconv_profile_rows(p, PROFCONV_TABLE_FUNCTION) * NAME_SLOT + 4095) & ~UINT64_C(4095);
     if (!status)
         status = pw_place(w);
     if (!status)
@@ -365,8 +372,9 @@ void pw_stacks_records(pw_writer *w) {
         if (!has_value(w, i)) {
             for (size_t k = 0; k < w->events.count; k++) {
                 const pw_event *e = &w->events.data[k];
-                w->negative += (e->count_column != PW_NONE && profconv_profile_sample_value(p, i, e->count_column) < 0) ||
-                               (e->weight_column != PW_NONE && profconv_profile_sample_value(p, i, e->weight_column) < 0);
+                w->negative +=
+                    (e->count_column != PW_NONE && profconv_profile_sample_value(p, i, e->count_column) < 0) ||
+                    (e->weight_column != PW_NONE && profconv_profile_sample_value(p, i, e->weight_column) < 0);
             }
             continue;
         }
@@ -428,12 +436,15 @@ static void note(pw_writer *w, profconv_note_kind kind, const char *cause, uint6
 
 void pw_stacks_notes(pw_writer *w) {
     if (w->lost_counts)
-        profconv_report_add(w->report, PROFCONV_NOTE_LOST, "sample-counts", w->lost_samples, 0, PROFCONV_NO_OFFSET, 0,
-                            "%llu rows stand for more than %llu samples (perf-data.repeat) and are written as one each, with "
-                            "their whole weight",
-                            (unsigned long long)w->lost_counts, (unsigned long long)w->set.repeat);
+        profconv_report_add(
+            w->report, PROFCONV_NOTE_LOST, "sample-counts", w->lost_samples, 0, PROFCONV_NO_OFFSET, 0,
+            "%llu rows stand for more than %llu samples (perf-data.repeat) and are written as one each, with "
+            "their whole weight",
+            (unsigned long long)w->lost_counts, (unsigned long long)w->set.repeat);
     note(w, PROFCONV_NOTE_DROPPED, "negative-value", w->negative, "negative values cannot be recorded");
-    note(w, PROFCONV_NOTE_WARNING, "count-added", w->added, "rows with a weight but no samples are written as one sample");
+    note(w, PROFCONV_NOTE_WARNING, "count-added", w->added,
+         "rows with a weight but no samples are written as one sample");
     note(w, PROFCONV_NOTE_LOST, "stack-truncated", w->cut_chains, "stacks too deep for a record lost root frames");
-    note(w, PROFCONV_NOTE_WARNING, "empty-stack", w->empty_stacks, "samples without a frame are written with address 0");
+    note(w, PROFCONV_NOTE_WARNING, "empty-stack", w->empty_stacks,
+         "samples without a frame are written with address 0");
 }

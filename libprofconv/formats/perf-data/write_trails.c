@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Branch records into samples. perf.data has no counts, so a branch taken n times must stand in n entries, and code run from
- * `begin` to `end` n times must lie n times between an entry that went to `begin` and a newer one that came from `end`.
+ * Branch records into samples. perf.data has no counts, so a branch taken n times must stand in n entries, and code run
+ * from `begin` to `end` n times must lie n times between an entry that went to `begin` and a newer one that came from
+ * `end`.
  *
- * Places where code is entered (targets, begins) and places where it is left (ends, sources) are the nodes of a graph; a
- * range leads from an entry place to a leaving one, a branch back. A sample is a walk through it, so the counts are given
- * exactly by walks that use every edge as often as it was counted. Walks begin where more leads away from a place than to
- * it (and the edges from outside), choose among what is left in proportion to it, and end where nothing is left; what
- * remains after those are rings, which can begin at any place of leaving.
+ * Places where code is entered (targets, begins) and places where it is left (ends, sources) are the nodes of a graph;
+ * a range leads from an entry place to a leaving one, a branch back. A sample is a walk through it, so the counts are
+ * given exactly by walks that use every edge as often as it was counted. Walks begin where more leads away from a place
+ * than to it (and the edges from outside), choose among what is left in proportion to it, and end where nothing is
+ * left; what remains after those are rings, which can begin at any place of leaving.
  *
- * A walk that must end at a place of leaving, or grows longer than a branch stack, ends with an entry to the outside, which
- * no consumer counts; then the next one begins with a branch from that place, so nothing is counted at the cut. A walk that
- * begins at a place of entry for which no branch is known begins with an entry from the outside.
+ * A walk that must end at a place of leaving, or grows longer than a branch stack, ends with an entry to the outside,
+ * which no consumer counts; then the next one begins with a branch from that place, so nothing is counted at the cut. A
+ * walk that begins at a place of entry for which no branch is known begins with an entry from the outside.
  */
 #include "libprofconv/formats/perf-data/write.h"
 
@@ -38,8 +39,8 @@ typedef struct pw_spot {
 typedef struct pw_edge {
     uint64_t count, left, mispredicted, cycles;
     uint64_t mispredicted_left, cycles_left;
-    uint64_t tree;  /* node of a Fenwick tree over the edges of one place */
-    uint32_t from;  /* place; OUTSIDE */
+    uint64_t tree; /* node of a Fenwick tree over the edges of one place */
+    uint32_t from; /* place; OUTSIDE */
     uint32_t to;
 } pw_edge;
 
@@ -59,7 +60,7 @@ struct pw_trails {
     PFC_VEC(pw_edge) incoming; /* branches from outside */
     PFC_VEC(pw_entry) stack;   /* oldest first */
     uint64_t random;
-    size_t ip_row;             /* address whose counts are being used as instruction pointers */
+    size_t ip_row; /* address whose counts are being used as instruction pointers */
     uint64_t ip_used;
     uint64_t bad_ranges, bad_range_counts, outside_edges, outside_counts, saturated;
     uint64_t unopened; /* walks that begin with an entry from outside that was not counted */
@@ -146,7 +147,8 @@ static int usable_range(const pw_writer *w, const profconv_range *r) {
     return bm->file == em->file && bm->build_id == em->build_id && begin <= end && end - begin <= RANGE_MAX;
 }
 
-/* Calls visit for the edges of each kind: (ENTER, LEAVE) a range, (LEAVE, ENTER) a branch, with OUTSIDE for no place. */
+/* Calls visit for the edges of each kind: (ENTER, LEAVE) a range, (LEAVE, ENTER) a branch, with OUTSIDE for no place.
+ */
 typedef int (*edge_visit)(pw_writer *w, int side, profconv_id from, profconv_id to, const profconv_branch *branch,
                           uint64_t count);
 
@@ -429,8 +431,8 @@ static void branch_sample(pw_writer *w, size_t from, size_t to) {
     sample(w, ip, space, from, to);
 }
 
-/* The walk is complete. When its two newest entries are the same long loop, the newest goes into a sample of its own, and an
- * entry from the same place to the outside ends the range in its stead. */
+/* The walk is complete. When its two newest entries are the same long loop, the newest goes into a sample of its own,
+ * and an entry from the same place to the outside ends the range in its stead. */
 static void flush(pw_writer *w) {
     pw_trails *t = w->trails;
     size_t n = t->stack.count;
@@ -526,10 +528,11 @@ void pw_trails_records(pw_writer *w) {
         sample(w, ip, space, 0, 0);
 }
 
-static void note(pw_writer *w, profconv_note_kind kind, const char *cause, uint64_t rows, uint64_t sum, const char *text) {
+static void note(pw_writer *w, profconv_note_kind kind, const char *cause, uint64_t rows, uint64_t sum,
+                 const char *text) {
     if (rows)
-        profconv_report_add(w->report, kind, cause, rows, sum > INT64_MAX ? INT64_MAX : (int64_t)sum, PROFCONV_NO_OFFSET, 0,
-                            "%s", text);
+        profconv_report_add(w->report, kind, cause, rows, sum > INT64_MAX ? INT64_MAX : (int64_t)sum,
+                            PROFCONV_NO_OFFSET, 0, "%s", text);
 }
 
 void pw_trails_notes(pw_writer *w) {
@@ -540,8 +543,9 @@ void pw_trails_notes(pw_writer *w) {
             outside++;
             outside_sum = pfc_add_sat(outside_sum, profconv_profile_address(w->profile, i)->count);
         }
-    note(w, PROFCONV_NOTE_DROPPED, "range-unusable", t->bad_ranges, t->bad_range_counts,
-         "ranges that run backwards, over 1 MiB or from one file to another: readers of perf.data take them for damage");
+    note(
+        w, PROFCONV_NOTE_DROPPED, "range-unusable", t->bad_ranges, t->bad_range_counts,
+        "ranges that run backwards, over 1 MiB or from one file to another: readers of perf.data take them for damage");
     note(w, PROFCONV_NOTE_DROPPED, "branch-outside", t->outside_edges, t->outside_counts,
          "branches with both ends outside every mapping");
     note(w, PROFCONV_NOTE_DROPPED, "address-outside", outside, outside_sum, "sampled addresses outside every mapping");
