@@ -7,6 +7,7 @@
  */
 #include "libprofconv/model/build.h"
 
+#include "libprofconv/base/jitdump.h"
 #include "libprofconv/base/struct.h"
 #include "libprofconv/base/unwind.h"
 
@@ -59,6 +60,10 @@ int profconv_builder_status(const profconv_builder *builder, profconv_error *err
 void pfc_builder_set_unwinder(profconv_builder *builder, const pfc_unwinder_type *type) { builder->unwinder = type; }
 
 const pfc_unwinder_type *pfc_builder_unwinder(const profconv_builder *builder) { return builder->unwinder; }
+
+void pfc_builder_set_jitdump(profconv_builder *builder, const pfc_jitdump_type *type) { builder->jitdump = type; }
+
+const pfc_jitdump_type *pfc_builder_jitdump(const profconv_builder *builder) { return builder->jitdump; }
 
 /* ---- indexes ---- */
 

@@ -81,6 +81,7 @@ struct profconv_builder {
     uint64_t truncated;
     int frozen;
     const struct pfc_unwinder_type *unwinder; /* lent to the reader at work, or NULL */
+    const struct pfc_jitdump_type *jitdump;   /* the same */
     int thawed; /* rows were taken over from a profile, in whatever order */
 };
 

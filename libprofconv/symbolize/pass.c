@@ -20,6 +20,7 @@ static const profconv_setting settings[] = {
     {"vmlinux", PROFCONV_SETTING_STRING, NULL, NULL, "the kernel's image with symbols"},
     {"kallsyms", PROFCONV_SETTING_STRING, NULL, NULL, "copy of /proc/kallsyms of the recorded machine"},
     {"perf-map-dir", PROFCONV_SETTING_STRING, "/tmp", NULL, "directory of perf-PID.map files"},
+    {"jitdump-dir", PROFCONV_SETTING_STRING, NULL, NULL, "directory of jit-PID.dump files, before their recorded paths"},
     {"inline", PROFCONV_SETTING_BOOL, "yes", NULL, "frames of inlined calls"},
     {"lines", PROFCONV_SETTING_BOOL, "yes", NULL, "files and lines; no: names of ELF symbols only, faster"},
     {"demangle", PROFCONV_SETTING_ENUM, "full", "full|simple|none",

@@ -38,12 +38,13 @@ class Perf:
         return struct.pack(self.e + form, *values)
 
     # ---- events ----
-    def event(self, name, type=1, config=0, period=1000, ids=(1,), read_format=4, branch=0, flags=0, sample_type=None):
+    def event(self, name, type=1, config=0, period=1000, ids=(1,), read_format=4, branch=0, flags=0, sample_type=None,
+              clockid=0):
         flags |= self.flags
         if self.big:
             flags = int(f"{flags:064b}"[::-1], 2)
         attr = self.pack("IIQQQQQIIQQQQIiQIHHIIQ", type, 128, config, period, sample_type or self.sample_type, read_format,
-                         flags, 0, 0, 0, 0, branch, 0x107, 8, 0, 0, 0, 0, 0, 0, 0, 0)
+                         flags, 0, 0, 0, 0, branch, 0x107, 8, clockid, 0, 0, 0, 0, 0, 0, 0)
         self.events.append((name, attr, list(ids)))
 
     # ---- records ----

@@ -62,7 +62,10 @@ static void look_up(pd_reader *r, uint32_t process, unsigned mode, uint64_t addr
         d->low = place->value;
     if (place->value >= d->high)
         d->high = pd_end_of(place->value, 1);
-    place->location = profconv_builder_address_location(r->builder, pd_dso_mapping(r, map->dso), place->value, 0);
+    if (map->flags >> PD_MAP_CODE_SHIFT)
+        place->location = pd_jit_location(r, map, address);
+    else
+        place->location = profconv_builder_address_location(r->builder, pd_dso_mapping(r, map->dso), place->value, 0);
 }
 
 /* Bigger when most look-ups miss. Without memory for it the old one stays. */

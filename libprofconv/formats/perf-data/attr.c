@@ -36,7 +36,8 @@ int pd_attr_decode(pd_attr *out, const uint8_t *data, size_t size, int big) {
     pfc_skip(&c, 8); /* config2 */
     out->branch_sample_type = pfc_u64(&c);
     out->regs_user = pfc_u64(&c);
-    pfc_skip(&c, 8); /* sample_stack_user, clockid */
+    pfc_skip(&c, 4); /* sample_stack_user */
+    out->clockid = pfc_u32(&c);
     out->regs_intr = pfc_u64(&c);
     return 1;
 }
@@ -91,6 +92,7 @@ static void settle(pd_reader *r, const pd_event *e) {
                e->trailer_size == first->trailer_size;
     int only = r->events.count == 1;
     r->sort = (only || r->sort) && timed;
+    r->monotonic = (only || r->monotonic) && (e->attr.flags & PD_F_USE_CLOCKID) && e->attr.clockid == 1;
     r->same_layout = (only || r->same_layout) && same;
     if ((e->attr.sample_type & PD_S_BRANCH_STACK) && !(e->attr.branch_sample_type & PD_BRANCH_CALL_STACK))
         r->branch_recording = 1;

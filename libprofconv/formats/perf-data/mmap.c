@@ -180,6 +180,9 @@ static int user_map(pd_reader *r, const map_record *m) {
     uint32_t row = pd_process_get(r, m->pid);
     if (row == UINT32_MAX)
         return pd_failed(r);
+    int opened = pd_jit_mapped(r, row, m->name);
+    if (opened)
+        return opened;
     pd_process *p = &r->processes.data[row];
     pd_dso key;
     memset(&key, 0, sizeof key);

@@ -10,6 +10,7 @@
 
 #include "libprofconv/base/cursor.h"
 #include "libprofconv/base/hash.h"
+#include "libprofconv/base/jitdump.h"
 #include "libprofconv/base/mem.h"
 #include "libprofconv/base/text.h"
 #include "libprofconv/base/unwind.h"
@@ -105,6 +106,7 @@ enum {
 #define PD_F_SAMPLE_ID_ALL (UINT64_C(1) << 18)
 #define PD_F_EXCLUDE_HOST (UINT64_C(1) << 19)
 #define PD_F_EXCLUDE_GUEST (UINT64_C(1) << 20)
+#define PD_F_USE_CLOCKID (UINT64_C(1) << 25)
 #define PD_PRECISE_IP(flags) ((unsigned)((flags) >> 15) & 3u)
 
 #define PD_BRANCH_CALL_STACK (UINT64_C(1) << 11)
@@ -136,6 +138,7 @@ typedef struct pd_attr {
     uint64_t branch_sample_type;
     uint64_t regs_user;
     uint64_t regs_intr;
+    uint32_t clockid; /* with PD_F_USE_CLOCKID; 1 is CLOCK_MONOTONIC */
 } pd_attr;
 
 /* Where an event's name came from; a higher one replaces a lower one. */
@@ -297,7 +300,8 @@ enum {
     PD_MAP_EXEC = 1,
     PD_MAP_JITTED = 2, /* code object written by `perf inject --jit`: anonymous maps do not hide it */
     PD_MAP_EARLY = 4,  /* there before the recording began (time 0) */
-    PD_MAP_ANON = 8
+    PD_MAP_ANON = 8,
+    PD_MAP_CODE_SHIFT = 8 /* above: 0, or row of r->jit.codes + 1 */
 };
 
 typedef struct pd_maps pd_maps; /* shared after a fork until one side changes; NULL is empty */
@@ -374,6 +378,38 @@ int pd_on_exit(pd_reader *r, const uint8_t *data, size_t size);
 int pd_on_mmap(pd_reader *r, const uint8_t *data, size_t size, unsigned misc, uint64_t time, uint64_t offset);
 int pd_on_mmap2(pd_reader *r, const uint8_t *data, size_t size, unsigned misc, uint64_t time, uint64_t offset);
 int pd_on_ksymbol(pd_reader *r, const uint8_t *data, size_t size, uint64_t offset);
+
+/* ---- jit.c: code named by jitdump files ---- */
+
+typedef struct pd_jit_dump {
+    pfc_jitdump *dump;
+    const pfc_jit_event *events;
+    size_t count, done; /* done: are in the maps */
+    profconv_id file;
+    uint32_t process;
+    int timed;
+} pd_jit_dump;
+
+typedef struct pd_jit_code {
+    const pfc_jitdump *dump;
+    uint32_t code;
+    uint64_t start;
+} pd_jit_code;
+
+typedef struct pd_jit {
+    const pfc_jitdump_type *type;
+    PFC_VEC(pd_jit_dump) dumps;
+    PFC_VEC(pd_jit_code) codes;
+    uint64_t next_time; /* of the first event that is not in the maps; UINT64_MAX: none */
+} pd_jit;
+
+/* Something called `name` was mapped; when it is a jitdump file, it is read. */
+int pd_jit_mapped(pd_reader *r, uint32_t process, profconv_string name);
+/* Puts the code that was there at `time` into the maps. */
+int pd_jit_advance(pd_reader *r, uint64_t time);
+/* The location of an address in a map of such code. */
+profconv_id pd_jit_location(pd_reader *r, const pd_map *map, uint64_t address);
+void pd_jit_free(pd_reader *r);
 
 /* ---- address.c: an address of a sample to a location ---- */
 
@@ -462,7 +498,16 @@ typedef struct pd_range {
     uint64_t count;         /* that the builder has not been told yet */
 } pd_range;
 
+/* A sampled address of a recording with branch records. */
+typedef struct pd_leaf {
+    profconv_id location;
+    profconv_id stack; /* of this address alone; 0: not known */
+    uint64_t count;    /* that the builder has not been told yet */
+} pd_leaf;
+
 typedef struct pd_edges {
+    pd_leaf *leaves; /* by location */
+    size_t leaf_count;
     pd_edge *edges;
     pd_range *ranges;
     unsigned bits; /* of the numbers of entries' slots */
@@ -494,6 +539,10 @@ void pd_edge_add(pd_reader *r, size_t slot, uint32_t process, uint64_t from, uin
 size_t pd_range_slot(const pd_reader *r, profconv_id begin, profconv_id end);
 /* Both locations are known ones. */
 void pd_range_add(pd_reader *r, size_t slot, profconv_id begin, profconv_id end);
+/* Counts a sampled address. 0, or -1 for want of memory. */
+int pd_leaf_add(pd_reader *r, profconv_id location);
+/* The stack of a sample that has no call chain. */
+profconv_id pd_leaf_stack(pd_reader *r, profconv_id location);
 /* Tells the builder all counts. */
 void pd_edges_flush(pd_reader *r);
 void pd_edges_free(pd_reader *r);
@@ -538,7 +587,7 @@ typedef struct pd_filter {
     int time, percent; /* a time filter is set; it is in percents */
     uint64_t time_start, time_stop; /* inclusive */
     uint32_t percent_start, percent_stop; /* thousandths of a percent */
-    int kernel, branches, strict, unwind;
+    int kernel, branches, strict, unwind, jitdump;
     uint32_t max_stack; /* 0: no bound */
     PFC_VEC(pd_range32) pid_list;
     PFC_VEC(pd_range32) tid_list;
@@ -648,6 +697,8 @@ struct pd_reader {
     PFC_VEC(pd_entry) entries; /* of a branch stack */
     pd_edges edges;
     pd_unwind unwind;
+    pd_jit jit;
+    int monotonic; /* times are CLOCK_MONOTONIC's */
 
     PFC_VEC(pd_emitted) emitted; /* the first ones, until it shows which events have samples */
     int columns_open;

@@ -35,6 +35,7 @@ static int reader_init(pd_reader *r, profconv_input *input, profconv_builder *bu
     r->kernel_dso = UINT32_MAX;
     r->guest_dso[0] = r->guest_dso[1] = r->guest_dso[2] = UINT32_MAX;
     r->next_serial = 1;
+    r->jit.next_time = UINT64_MAX;
     r->kernel_serial = 1;
     uint64_t most = limits->max_memory && limits->max_memory != UINT64_MAX ? limits->max_memory / 8 : UINT64_MAX;
     r->order_cap = most < ORDER_CAP_IN_ORDER ? most : ORDER_CAP_IN_ORDER;
@@ -51,6 +52,7 @@ static int reader_init(pd_reader *r, profconv_input *input, profconv_builder *bu
 static void reader_free(pd_reader *r) {
     pd_free_held(r);
     pd_unwind_free(r);
+    pd_jit_free(r);
     pd_order_free(r);
     pd_processes_free(r);
     pd_features_free(r);

@@ -200,6 +200,8 @@ static int take_sample(pd_reader *r, pd_event *event, const pd_sample *s) {
     uint32_t thread = pd_thread_get(r, s->pid, s->tid);
     if (thread == UINT32_MAX)
         return pd_failed(r);
+    if (s->time >= r->jit.next_time && pd_jit_advance(r, s->time))
+        return r->mem.failed ? r->mem.failed : PROFCONV_E_INTERNAL;
     int reads = (event->attr.sample_type & PD_S_READ) != 0;
     if (s->time) {
         if (r->last_time == 0 || s->time < r->first_time)
@@ -216,8 +218,8 @@ static int take_sample(pd_reader *r, pd_event *event, const pd_sample *s) {
         const pd_place *leaf = pd_locate(r, process, s->mode, s->ip);
         if (leaf->dso == UINT32_MAX)
             r->counts.unmapped++;
-        if (r->branch_recording && r->filter.branches && leaf->dso != UINT32_MAX)
-            profconv_builder_address(r->builder, leaf->location, 1);
+        if (r->branch_recording && r->filter.branches && leaf->dso != UINT32_MAX && pd_leaf_add(r, leaf->location))
+            return pd_failed(r);
     }
     if (s->branch_count && r->filter.branches && !(event->attr.branch_sample_type & PD_BRANCH_CALL_STACK))
         pd_branch_stack(r, process, s);
