@@ -141,8 +141,10 @@ static int merge_one(merge_job *job, const char *name, uint64_t weight) {
     if (status == CLI_OK && in_time(job, profile)) {
         job->merged++;
         if (profconv_merge(job->builder, profile, weight, &error)) {
-            job->keep_going = 0; /* the sum is lost */
             status = cli_fail(name, &error);
+            job->merged--;
+            if (profconv_builder_status(job->builder, NULL))
+                job->keep_going = 0; /* the sum is lost; else the input was refused as a whole */
         }
     }
     profconv_profile_free(profile);
