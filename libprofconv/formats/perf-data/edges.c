@@ -9,7 +9,7 @@
  */
 #include "libprofconv/formats/perf-data/pd.h"
 
-enum { BITS_LEAST = 6, BITS_FIRST = 14, BITS_MOST = 18, WAYS = 4 };
+enum { BITS_LEAST = 6, BITS_FIRST = 14, BITS_MOST = 18, WAYS = 4, LEAVES = 1 << 16 };
 
 /* There are more ranges than entries, and they are small: they get twice the slots. */
 static size_t range_slots(const pd_edges *e) { return (size_t)2 << e->bits; }
@@ -34,20 +34,35 @@ static void flush_range(pd_reader *r, pd_range *range) {
     range->count = 0;
 }
 
+static void flush_leaf(pd_reader *r, pd_leaf *leaf) {
+    if (leaf->count)
+        profconv_builder_address(r->builder, leaf->location, leaf->count);
+    leaf->count = 0;
+}
+
 void pd_edges_flush(pd_reader *r) {
     pd_edges *e = &r->edges;
     for (size_t i = 0; e->edges && i < (size_t)1 << e->bits; i++)
         flush_edge(r, &e->edges[i]);
     for (size_t i = 0; e->ranges && i < range_slots(e); i++)
         flush_range(r, &e->ranges[i]);
+    for (size_t i = 0; i < e->leaf_count; i++)
+        flush_leaf(r, &e->leaves[i]);
 }
 
-void pd_edges_free(pd_reader *r) {
+static void free_tables(pd_reader *r) {
     pd_edges *e = &r->edges;
     pfc_free(&r->mem, e->edges, sizeof *e->edges << e->bits);
     pfc_free(&r->mem, e->ranges, sizeof *e->ranges * range_slots(e));
     e->edges = NULL;
     e->ranges = NULL;
+}
+
+void pd_edges_free(pd_reader *r) {
+    free_tables(r);
+    pfc_free(&r->mem, r->edges.leaves, sizeof *r->edges.leaves * r->edges.leaf_count);
+    r->edges.leaves = NULL;
+    r->edges.leaf_count = 0;
 }
 
 /* A sixteenth of the memory that is allowed. */
@@ -58,7 +73,7 @@ static int fits(const pd_reader *r, unsigned bits) {
 static int resize(pd_reader *r, unsigned bits) {
     pd_edges *e = &r->edges;
     pd_edges_flush(r);
-    pd_edges_free(r);
+    free_tables(r);
     e->bits = bits;
     e->evicted = 0;
     e->kernel_serial = r->kernel_serial;
@@ -147,4 +162,37 @@ void pd_range_add(pd_reader *r, size_t slot, profconv_id begin, profconv_id end)
     range->begin = begin;
     range->end = end;
     profconv_builder_range(r->builder, begin, end, 1);
+}
+
+int pd_leaf_add(pd_reader *r, profconv_id location) {
+    pd_edges *e = &r->edges;
+    if (!e->leaves) {
+        size_t count = LEAVES;
+        while (count > 16 && count * sizeof *e->leaves > r->mem.limit / 16)
+            count /= 2;
+        e->leaves = (pd_leaf *)pfc_alloc_zero(&r->mem, count * sizeof *e->leaves);
+        if (!e->leaves)
+            return -1;
+        e->leaf_count = count;
+    }
+    pd_leaf *leaf = &e->leaves[location & (e->leaf_count - 1)];
+    if (leaf->location == location) {
+        leaf->count++;
+        return 0;
+    }
+    flush_leaf(r, leaf);
+    leaf->location = location;
+    leaf->stack = 0;
+    profconv_builder_address(r->builder, location, 1);
+    return 0;
+}
+
+profconv_id pd_leaf_stack(pd_reader *r, profconv_id location) {
+    pd_leaf *leaf = r->edges.leaves ? &r->edges.leaves[location & (r->edges.leaf_count - 1)] : NULL;
+    if (leaf && leaf->location == location && leaf->stack)
+        return leaf->stack;
+    profconv_id stack = profconv_builder_stack(r->builder, 0, location);
+    if (leaf && leaf->location == location)
+        leaf->stack = stack;
+    return stack;
 }
