@@ -225,6 +225,8 @@ profconv_id pd_chain_stack(pd_reader *r, uint32_t thread, const pd_event *event,
     uint32_t process = r->threads.data[thread].process;
     if (collect(r, &f, event, sample, process) || f.count == 0)
         return 0;
+    if (f.count == 1)
+        return pd_leaf_stack(r, pd_locate(r, process, f.mode[0], f.address[0])->location);
     pd_prefix *p = prefix_of(r, thread, r->processes.data[process].serial);
     size_t n = f.count, same = 0, limit = p->count < n ? p->count : n;
     while (same < limit && p->address[same] == f.address[n - 1 - same] && p->mode[same] == f.mode[n - 1 - same])

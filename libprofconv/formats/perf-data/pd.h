@@ -505,16 +505,7 @@ typedef struct pd_leaf {
     uint64_t count;    /* that the builder has not been told yet */
 } pd_leaf;
 
-/* A sampled address of a recording with branch records. */
-typedef struct pd_leaf {
-    profconv_id location;
-    profconv_id stack; /* of this address alone; 0: not known */
-    uint64_t count;    /* that the builder has not been told yet */
-} pd_leaf;
-
 typedef struct pd_edges {
-    pd_leaf *leaves; /* by location */
-    size_t leaf_count;
     pd_leaf *leaves; /* by location */
     size_t leaf_count;
     pd_edge *edges;
@@ -548,10 +539,6 @@ void pd_edge_add(pd_reader *r, size_t slot, uint32_t process, uint64_t from, uin
 size_t pd_range_slot(const pd_reader *r, profconv_id begin, profconv_id end);
 /* Both locations are known ones. */
 void pd_range_add(pd_reader *r, size_t slot, profconv_id begin, profconv_id end);
-/* Counts a sampled address. 0, or -1 for want of memory. */
-int pd_leaf_add(pd_reader *r, profconv_id location);
-/* The stack of a sample that has no call chain. */
-profconv_id pd_leaf_stack(pd_reader *r, profconv_id location);
 /* Counts a sampled address. 0, or -1 for want of memory. */
 int pd_leaf_add(pd_reader *r, profconv_id location);
 /* The stack of a sample that has no call chain. */
