@@ -83,8 +83,8 @@ def main():
         return 77
     caller = "LCaller:::run"
     timed = sorted(["js;[memfd:jit (deleted)];[memfd:jit (deleted)] 1000", "js;%s;first version 2000" % caller,
-                    "js;%s;second version 3000" % caller, "js;%s;[memfd:jit (deleted)] 1000" % caller])
-    untimed = sorted(["js;after the end;[memfd:jit (deleted)] 5000", "js;after the end;second version 2000"])
+                    "js;%s;second version 3000" % caller, "js;%s;[jit-8.dump] 1000" % caller])
+    untimed = sorted(["js;after the end;[jit-8.dump] 5000", "js;after the end;second version 2000"])
     with tempfile.TemporaryDirectory() as root:
         dump, data = os.path.join(root, "jit-8.dump"), os.path.join(root, "perf.data")
         with open(data, "wb") as out:

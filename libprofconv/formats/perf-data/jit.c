@@ -63,6 +63,16 @@ int pd_jit_mapped(pd_reader *r, uint32_t process, profconv_string name) {
     return 0;
 }
 
+/* Where moved code lay, there is nothing known now; unless other code came there since. */
+static int leave(pd_reader *r, const pd_jit_dump *d, pd_process *p, const pfc_jit_event *e, uint32_t dso) {
+    const pd_map *old = e->left ? pd_maps_find(p->maps, e->left) : NULL;
+    uint32_t row = old ? old->flags >> PD_MAP_CODE_SHIFT : 0;
+    if (!row || old->start != e->left || r->jit.codes.data[row - 1].dump != d->dump || r->jit.codes.data[row - 1].code != e->code)
+        return 0;
+    pd_map map = {old->start, old->end, old->start, dso, PD_MAP_EXEC | PD_MAP_ANON};
+    return pd_maps_insert(r, &p->maps, &map, 0);
+}
+
 static int apply(pd_reader *r, pd_jit_dump *d, const pfc_jit_event *e) {
     pd_process *p = &r->processes.data[d->process];
     if (r->jit.codes.count >= CODES_MAX)
@@ -77,7 +87,7 @@ static int apply(pd_reader *r, pd_jit_dump *d, const pfc_jit_event *e) {
     if (dso == UINT32_MAX || PFC_VEC_PUSH(&r->mem, &r->jit.codes, code))
         return pd_failed(r);
     p->serial = ++r->next_serial;
-    int rc = e->left ? pd_maps_remove(r, &p->maps, e->left, pd_end_of(e->left, e->size)) : 0;
+    int rc = leave(r, d, p, e, dso);
     pd_map map = {e->start, e->start + e->size, e->start, dso,
                   PD_MAP_EXEC | PD_MAP_JITTED | (uint32_t)r->jit.codes.count << PD_MAP_CODE_SHIFT};
     return rc ? rc : pd_maps_insert(r, &p->maps, &map, 0);
