@@ -176,11 +176,25 @@ static profconv_profile *many_rows(void) {
     return freeze(b);
 }
 
-static void dump(const profconv_profile *p, profconv_output **out, const uint8_t **data, size_t *size) {
-    assert_int_equal(profconv_output_open_memory(out, NULL, NULL), PROFCONV_OK);
-    assert_int_equal(profconv_dump(p, *out, NULL), PROFCONV_OK);
-    profconv_output_close(*out, NULL);
-    assert_int_equal(profconv_output_bytes(*out, data, size), PROFCONV_OK);
+/* Everything that was counted at one place, by the address there. */
+static uint64_t digest(const profconv_profile *p) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_BRANCH); i++) {
+        const profconv_branch *r = profconv_profile_branch(p, i);
+        sum += profconv_profile_location(p, r->from)->address * (r->count * 3 + r->mispredicted * 5 + r->cycles * 7);
+    }
+    for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_RANGE); i++)
+        sum += profconv_profile_location(p, profconv_profile_range(p, i)->end)->address *
+               profconv_profile_range(p, i)->count * 11;
+    for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_ADDRESS); i++)
+        sum += profconv_profile_location(p, profconv_profile_address(p, i)->location)->address *
+               profconv_profile_address(p, i)->count * 13;
+    for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE); i++) {
+        profconv_id stack = profconv_profile_sample_stack(p, i);
+        sum += profconv_profile_location(p, profconv_profile_stack(p, stack)->location)->address *
+               (uint64_t)profconv_profile_sample_value(p, i, 0) * 17;
+    }
+    return sum;
 }
 
 static void test_parts_give_the_whole(void **state) {
@@ -188,9 +202,6 @@ static void test_parts_give_the_whole(void **state) {
     job j = {builder_new(), 0, 0, 0, 0};
     profconv_split_options o = {0};
     profconv_profile *p = many_rows();
-    profconv_output *a, *b;
-    const uint8_t *x, *y;
-    size_t n, k;
     o.struct_size = sizeof o;
     o.max_samples = 40;
     o.max_bytes = 350; /* 25 rows */
@@ -203,18 +214,10 @@ static void test_parts_give_the_whole(void **state) {
     profconv_profile *whole = freeze(j.merged);
     assert_int_equal(profconv_profile_info(whole)->duration_ns, 77);
     assert_int_equal(profconv_profile_total(whole, 0), ROWS * (ROWS + 1) / 2);
-    /* Both through a merge, so that rows are in the order that merging gives them. */
-    profconv_builder *again = builder_new();
-    assert_int_equal(profconv_merge(again, p, 1, NULL), PROFCONV_OK);
-    profconv_profile *once = freeze(again);
-    dump(whole, &a, &x, &n);
-    dump(once, &b, &y, &k);
-    assert_int_equal(n, k);
-    assert_memory_equal(x, y, n);
-    profconv_output_free(a);
-    profconv_output_free(b);
+    for (int t = 0; t < PROFCONV_TABLE_COUNT_; t++)
+        assert_int_equal(profconv_profile_rows(whole, (profconv_table)t), profconv_profile_rows(p, (profconv_table)t));
+    assert_int_equal(digest(whole), digest(p));
     profconv_profile_free(whole);
-    profconv_profile_free(once);
     profconv_profile_free(p);
 }
 
