@@ -445,7 +445,7 @@ static void test_probe(void **state) {
     static const char *const yes[] = {"a 5 1.000000: 1 cycles: \n\t 10 f (/x)\n", "# captured on: x\n# perf version : 6.1\n",
                                       "PERF_RECORD_MMAP2 9/9: [0x400000(0x1000) @ 0 08:01 1 0]: r-xp /opt/prog\n",
                                       "17\n\t 400040\n 0x400030/0x400010 0x400060/0x400020\n", "java 1 cycles:\n\t 10 f (/x)\n"};
-    static const char *const no[] = {"a;b;c 5\n", "main;f 12\nmain;g 1: 2: 3\n", "", "1: 2\n", "{\"a\": 1}\n", "heap profile: 1: 2 [3: 4] @ x\n"};
+    static const char *const no[] = {"a;b;c 5\n", "main;f 12\nmain;g 1: 2: 3\n", "", "goroutine 1 [running]:\nmain.f()\n\t/x.go:1 +0x1\n", "1: 2\n", "{\"a\": 1}\n", "heap profile: 1: 2 [3: 4] @ x\n"};
     (void)state;
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         assert_true(pfc_perf_script_reader.probe(NULL, (const uint8_t *)yes[i], strlen(yes[i]), 1) >= 70);

@@ -42,5 +42,5 @@ int ps_probe(void *user, const uint8_t *head, size_t size, int whole) {
         } else if (ps_text_find(line, "PERF_RECORD_MMAP") || ps_find_branches(line) != SIZE_MAX)
             return SURE;
     }
-    return headers || facts ? LIKELY : 0;
+    return facts ? LIKELY : 0;
 }

@@ -123,7 +123,9 @@ static int parse_behind(const char *p, const char *end, ps_header *h) {
     const char *at = pfc_parse_u64(p, end, &h->period);
     h->has_period = at && at < end && ps_is_blank(*at);
     const char *event = h->has_period ? skip_blanks(at, end) : p;
-    if (parse_event(event, end, h) && !(!time && (h->rest.size > 0 || ps_is_digit(*event))))
+    /* Without a time the event must be all that is left, and look like one. */
+    if (parse_event(event, end, h) &&
+        (time || (h->rest.size == 0 && ((*event | 32) >= 'a' && (*event | 32) <= 'z'))))
         return 1;
     if (!time)
         return 0;
