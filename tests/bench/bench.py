@@ -158,6 +158,20 @@ def perf_to_collapsed_varied(args):
 
 
 @row
+def script_to_collapsed(args):
+    """text of perf script → collapsed"""
+    data = recording(args, fp_megabytes(args))
+    text = os.path.join(args.work, "fp-%d.perf-script" % fp_megabytes(args))
+    if not os.path.exists(text):
+        with open(text + ".part", "wb") as out:
+            subprocess.run([tool("perf"), "script", "-i", data], stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL, check=True)
+        os.rename(text + ".part", text)
+    out = os.path.join(args.work, "script.folded")
+    result = compare(args, [args.profconv, "convert", "-q", "-s", "convert.symbolize=no", "-o", out, text])
+    return text, result, "peers measured elsewhere: inferno-collapse-perf 225 MB/s, stackcollapse-perf.pl 26 MB/s"
+
+
+@row
 def pprof_to_pprof(args):
     """pprof → pprof"""
     data = os.path.join(CORPUS, "pprof", "gen", "synth.300k.pb.gz")
