@@ -4,6 +4,8 @@
 
 Understands the plain style of include/profconv/*.h, and raises ValueError for what it does not understand, so that nothing is
 passed over.
+
+    cheaders.py include > bindings/python/profconv/_abi.py
 """
 import glob
 import os
@@ -152,3 +154,62 @@ class Headers:
 
 def class_name(struct):
     return struct[len("profconv_"):].title().replace("_", "")
+
+
+# ---- bindings/python/profconv/_abi.py, made from the headers ----
+
+INTRODUCTION = '''# SPDX-License-Identifier: MIT
+"""The C interface as ctypes sees it: every constant, struct and function of include/profconv/*.h, and nothing else.
+
+Made by tests/support/cheaders.py; tests/python/test_signatures.py compares it with the headers, and with the sizes and offsets
+that the C compiler gives. Handles and bytes are addresses (c_void_p), text is c_char_p.
+"""
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32,
+                    c_uint64, c_void_p)
+'''
+
+
+def filled(prefix, items, end, width=118):
+    lines, line = [], prefix
+    for i, item in enumerate(items):
+        item += ", " if i < len(items) - 1 else end
+        if len(line) + len(item.rstrip()) > width:
+            lines.append(line.rstrip())
+            line = " " * len(prefix)
+        line += item
+    return "\n".join(lines + [line.rstrip()]) + "\n"
+
+
+def module_text(headers):
+    out = [INTRODUCTION, "\n# ---- constants ----\n"]
+    out += [f"{name[len('PROFCONV_'):]} = {value}\n" for name, value in headers.constants.items() if "_VERSION_" not in name]
+    out += ["NO_OFFSET = 2**64 - 1\n", "\n\n# ---- structs ----\n"]
+    done = set()
+
+    def emit(name):
+        """A struct, after those that it refers to."""
+        if name in done:
+            return
+        done.add(name)
+        for _, kind in headers.structs[name]:
+            for other in headers.structs:
+                if re.search(rf"\b{class_name(other)}\b", kind):
+                    emit(other)
+        out.append(f"\n\nclass {class_name(name)}(Structure):\n")
+        out.append(filled("    _fields_ = [", [f'("{m}", {t})' for m, t in headers.structs[name]], "]"))
+
+    for name in headers.structs:
+        emit(name)
+    out.append('\n\n# ---- functions: (result, [arguments]); a last ... takes more ----\n\nFUNCTIONS = {\n')
+    for name, (result, types, variadic) in headers.functions.items():
+        items = types + (["..."] if variadic else [])
+        start = f'    "{name}": ({result}, ['
+        out.append(filled(start, items, "]),") if items else start + "]),\n")
+    out.append("}\n")
+    return "".join(out)
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(module_text(Headers(sys.argv[1])))

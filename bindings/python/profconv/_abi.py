@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The C interface as ctypes sees it: every constant, struct and function of include/profconv/*.h, and nothing else.
 
-Handles and bytes are addresses (c_void_p), text is c_char_p. tests/python/test_signatures.py compares this file with the
-headers, and with the sizes and offsets that the C compiler gives.
+Made by tests/support/cheaders.py; tests/python/test_signatures.py compares it with the headers, and with the sizes and offsets
+that the C compiler gives. Handles and bytes are addresses (c_void_p), text is c_char_p.
 """
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32,
                     c_uint64, c_void_p)
@@ -58,10 +58,9 @@ BY_FUNCTION = 0
 BY_LINE = 1
 BY_FILE = 2
 BY_MAPPING = 3
-DIFF_AUTO = 0
-DIFF_RAW = 1
-DIFF_PER_SECOND = 2
-DIFF_PER_WORK = 3
+DIFF_RAW = 0
+DIFF_PER_SECOND = 1
+DIFF_PER_WORK = 2
 DIFF_UNDETERMINED = 0
 DIFF_UNCHANGED = 1
 DIFF_UP = 2
@@ -317,7 +316,7 @@ class DiffSummary(Structure):
                 ("detectable", c_double), ("rows", c_uint64 * 6)]
 
 
-# ---- functions: (result, [arguments]); a trailing "..." takes more ----
+# ---- functions: (result, [arguments]); a last ... takes more ----
 
 FUNCTIONS = {
     "profconv_version": (c_char_p, []),

@@ -162,12 +162,12 @@ def merge(sources: Iterable[Profile | Source], *, weights: Iterable[int] | None 
 
 
 def diff(before: Profile | Source, after: Profile | Source, *, sample_type: str | None = None, by: str = "function",
-         mode: str = "auto", work_before: int = 0, work_after: int = 0, false_discovery: float = 0.05, tolerance: float = 0.05):
+         mode: str = "raw", work_before: int = 0, work_after: int = 0, false_discovery: float = 0.05, tolerance: float = 0.05):
     """Compares two profiles.
 
     by     "function", "line", "file" or "mapping"
-    mode   "auto" (raw, unless the durations differ), "raw", "per-second", or "per-work" with work_before and work_after
-    false_discovery, tolerance   shares, as in profconv_diff_options; their resolution is a thousandth
+    mode   "raw", "per-second" (by the durations), or "per-work" with work_before and work_after
+    false_discovery, tolerance   shares, as in profconv_diff_options; their resolution is a thousandth (0: the default)
     """
     from ._compare import BY, MODES, Diff, choose
 

@@ -11,7 +11,7 @@ from ._lib import Handle, call, decode, encode, failed, lib, new, text_of
 from ._profile import Profile
 
 BY = {name[len("BY_"):].lower(): value for name, value in vars(abi).items() if name.startswith("BY_")}
-MODES = {"auto": abi.DIFF_AUTO, "raw": abi.DIFF_RAW, "per-second": abi.DIFF_PER_SECOND, "per-work": abi.DIFF_PER_WORK}
+MODES = {"raw": abi.DIFF_RAW, "per-second": abi.DIFF_PER_SECOND, "per-work": abi.DIFF_PER_WORK}
 _MODE_NAMES = {number: name for name, number in MODES.items()}
 
 TopRow = namedtuple("TopRow", "name file mapping line self total")
