@@ -68,6 +68,8 @@ int cli_formats(const cli_arguments *arguments) {
         join(text, sizeof text, format.suffixes);
         printf("%-15s %s (%s)\n", format.name, format.description ? format.description : "", text);
     }
+    puts("\nNot read: DTrace, macOS sample, VTune, gdb and jstack stacks, Instruments, xdebug. Their stackcollapse scripts write "
+         "collapsed\nstacks, which are read.");
     profconv_registry_free(registry);
     return cli_flush();
 }

@@ -261,6 +261,7 @@ class Words(Case):
                           "branches": "-", "source-counts": "-"})
         compact = next(line for line in text.splitlines() if line.startswith("llvm-compact")).split()
         self.assertEqual(compact[2], "r")
+        self.assertIn("Not read: DTrace", text)
 
 
 class Recording(Case):
