@@ -111,8 +111,10 @@ static int remove_handler(profile *p) {
         uint64_t address;
         int found;
         int status = common_second(p, &address, &found);
-        if (status || !found)
+        if (status)
             return status;
+        if (!found)
+            break;
         for (size_t i = 0; i < p->records.count; i++) {
             record *row = &p->records.data[i];
             if (depth_of(row) > 1 && address_of(p, row, 1) == address) {
