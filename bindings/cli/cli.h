@@ -28,7 +28,8 @@ enum {
     CLI_FRAMES = CLI_CONVERT | CLI_MERGE | CLI_TABLES, /* commands that may take frames away */
     CLI_READING = CLI_FRAMES | CLI_INFO | CLI_DUMP | CLI_CHECK | CLI_SPLIT,
     CLI_PASSES = CLI_FRAMES | CLI_CHECK | CLI_SPLIT, /* commands that may name code */
-    CLI_ANY = (1 << 10) - 1
+    CLI_COMPLETION = 1 << 10,
+    CLI_ANY = (1 << 11) - 1
 };
 
 /* Options that the command itself acts on; the others only become settings. */
@@ -79,7 +80,7 @@ typedef struct cli_command {
     const char *name;
     unsigned bit;
     const char *synopsis;
-    const char *help;
+    const char *help; /* NULL: for the build, not shown */
 } cli_command;
 
 extern const cli_command cli_commands[]; /* ends with a NULL name */
@@ -201,5 +202,8 @@ int cli_formats(const cli_arguments *arguments);
 int cli_dump(const cli_arguments *arguments);
 int cli_check(const cli_arguments *arguments);
 int cli_split(const cli_arguments *arguments);
+int cli_completion(const cli_arguments *arguments);
+/* The manual page of the formats, as roff, to stdout. */
+void cli_manual_formats(const profconv_registry *registry);
 
 #endif

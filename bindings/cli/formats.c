@@ -52,6 +52,11 @@ int cli_formats(const cli_arguments *arguments) {
         profconv_registry_free(registry);
         return status == CLI_OK ? cli_flush() : status;
     }
+    if (cli_was_given(arguments, "man", NULL)) {
+        cli_manual_formats(registry);
+        profconv_registry_free(registry);
+        return cli_flush();
+    }
     printf("%-15s %-24s %-5s", "FORMAT", "ALIASES", "");
     for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1)
         printf(" %s", profconv_facet_name(bit));

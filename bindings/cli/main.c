@@ -67,6 +67,8 @@ static int run(const cli_arguments *arguments) {
         return cli_check(arguments);
     case CLI_SPLIT:
         return cli_split(arguments);
+    case CLI_COMPLETION:
+        return cli_completion(arguments);
     default:
         return help(arguments);
     }

@@ -158,6 +158,7 @@ static const cli_option general[] = {
      OWN(CLI_ID_SET)},
     {"list-settings", 0, NULL, "print the settings of all formats and passes", CLI_CONVERT | CLI_FORMATS | CLI_HELP,
      OWN(CLI_ID_LIST_SETTINGS)},
+    {"man", 0, NULL, NULL, CLI_FORMATS, OWN(CLI_ID_ARGUMENT)}, /* for the build */
     {"max-memory", 0, "SIZE", "give up above this much memory for a profile: 500M, 2G", CLI_READING,
      OWN(CLI_ID_MEMORY)},
     {"quiet", 'q', NULL, "no warnings, no progress", CLI_READING, OWN(CLI_ID_QUIET)},
@@ -186,6 +187,7 @@ const cli_command cli_commands[] = {
     {"split", CLI_SPLIT, "[--max-samples=N] [--max-bytes=N] -o PREFIX [options] INPUT",
      "cut a profile into pprofs PREFIX.0001.pb.gz, ... that merge back"},
     {"help", CLI_HELP, "[COMMAND | FORMAT | PASS]", "explain a command, or the settings of a format or pass"},
+    {"completion", CLI_COMPLETION, "bash | zsh | fish", NULL},
     {NULL, 0, NULL, NULL},
 };
 
