@@ -11,6 +11,7 @@ workload cannot be had is skipped with its reason. Figures of one machine hold f
 """
 import argparse
 import os
+import random
 import shutil
 import statistics
 import struct
@@ -107,7 +108,7 @@ def recording(args, megabytes, variety=0):
 
 
 def size_mb(path):
-    return os.path.getsize(path) / 1e6
+    return sum(os.path.getsize(p) for p in path) / 1e6 if isinstance(path, list) else os.path.getsize(path) / 1e6
 
 
 ROWS = []
@@ -215,6 +216,76 @@ def repeat_samples(source, target, megabytes):
     os.rename(target + ".part", target)
 
 
+def repeat_in_time(source, target, megabytes):
+    """A perf.data with the samples of another, over and over, each time later, and rounds as perf record writes them."""
+    with open(source, "rb") as file:
+        raw = file.read()
+    head = list(struct.unpack_from("<13Q", raw))
+    data_at, data_size = head[5], head[6]
+    sample_type = struct.unpack_from("<Q", raw, head[3] + 24)[0]
+    time_at = 8 + 8 * ((sample_type >> 16 & 1) + (sample_type & 1) + (sample_type >> 1 & 1))
+    samples, others, at = [], [], data_at
+    while at < data_at + data_size:
+        kind, _, size = struct.unpack_from("<IHH", raw, at)
+        if kind == 9:
+            samples.append((struct.unpack_from("<Q", raw, at + time_at)[0], raw[at:at + size]))
+        elif kind != 68:
+            others.append(raw[at:at + size])
+        at += size
+    samples.sort(key=lambda sample: sample[0])
+    first, span = samples[0][0], samples[-1][0] - samples[0][0] + 1000
+    fixed = b"".join(others)
+    rounds = (len(samples) + 63) // 64
+    turn_size = sum(len(sample) for _, sample in samples) + 8 * rounds
+    turns = max(1, -(-(megabytes * 1000000 - len(fixed)) // turn_size))
+    head[6] = len(fixed) + turns * turn_size
+    table_at, bits = data_at + data_size, sum(bin(word).count("1") for word in head[9:13])
+    table = b""
+    for i in range(bits):
+        offset, size = struct.unpack_from("<2Q", raw, table_at + 16 * i)
+        table += struct.pack("<2Q", offset + head[6] - data_size, size)
+    with open(target + ".part", "wb") as out:
+        out.write(struct.pack("<13Q", *head) + raw[104:data_at] + fixed)
+        for turn in range(turns):
+            for i, (when, sample) in enumerate(samples):
+                if i % 64 == 0:
+                    out.write(struct.pack("<IHH", 68, 0, 8))
+                out.write(sample[:time_at] + struct.pack("<Q", when + turn * span) + sample[time_at + 8:])
+        out.write(table + raw[table_at + 16 * bits:])
+    os.rename(target + ".part", target)
+
+
+def dwarf_recording(args):
+    """Stacks of a program without frame pointers, dumped by 8 KiB."""
+    megabytes = 50 if args.quick else 600
+    path = os.path.join(args.work, "dwarf-%d.data" % megabytes)
+    if not os.path.exists(path):
+        program = os.path.join(args.work, "workload-nofp")
+        call([tool("cc", "gcc"), "-O2", "-g", "-fomit-frame-pointer", "-pthread", "-o", program, os.path.join(HERE, "workload.c")])
+        call([tool("perf"), "record", "-q", "-e", "cpu-clock", "-F", "25000", "--call-graph", "dwarf,8192", "-o", path + ".short",
+              program, "0.5" if args.quick else "2"])
+        repeat_in_time(path + ".short", path, megabytes)
+    return path
+
+
+@row
+def dwarf_to_collapsed(args):
+    """perf.data with DWARF stacks → collapsed, unwound, inlined calls shown by both"""
+    data = dwarf_recording(args)
+    result = compare(args, [args.profconv, "convert", "-q", "-t", "collapsed", "-o", os.path.join(args.work, "dwarf.folded"), data],
+                     [tool("perf"), "script", "-i", data])
+    return data, result, "perf script > /dev/null"
+
+
+@row
+def dwarf_to_collapsed_peer_without_inlines(args):
+    """the same, inlined calls shown only here"""
+    data = dwarf_recording(args)
+    result = compare(args, [args.profconv, "convert", "-q", "-t", "collapsed", "-o", os.path.join(args.work, "dwarf.folded"), data],
+                     [tool("perf"), "script", "--no-inline", "-i", data])
+    return data, result, "perf script --no-inline > /dev/null"
+
+
 def lbr_megabytes(args):
     return 20 if args.quick else 200
 
@@ -289,6 +360,71 @@ def lbr_row(args, data, binary):
                      [tool("llvm-profgen-19", "llvm-profgen"), "--format=text", "--binary=" + binary, "--perfdata=" + data,
                       "--output=" + theirs])
     return data, result, "llvm-profgen"
+
+
+def parts_of_a_profile(args):
+    """1,000 pprofs of some 58 KB: a large profile cut up, so that they share functions and no sample."""
+    count = 100 if args.quick else 1000
+    folder = os.path.join(args.work, "parts-%d" % count)
+    if not os.path.isdir(folder):
+        whole = os.path.join(args.work, "varied-labels.pb.gz")
+        call([args.profconv, "convert", "-q", "-s", "convert.symbolize=no", "--labels", "tid,timestamp", "-o", whole,
+              recording(args, fp_megabytes(args), 1)])
+        shutil.rmtree(folder + ".part", ignore_errors=True)
+        os.mkdir(folder + ".part")
+        call([args.profconv, "split", "-q", "--max-samples", str(PART_SAMPLES), "-o", os.path.join(folder + ".part", "p"), whole])
+        os.rename(folder + ".part", folder)
+    files = sorted(os.path.join(folder, name) for name in os.listdir(folder))[:count]
+    if len(files) < count:
+        raise Skip("the recording gave %d parts only" % len(files))
+    return files
+
+
+PART_SAMPLES = 800
+
+
+@row
+def merge_pprofs(args):
+    """1,000 pprofs → their sum"""
+    files = parts_of_a_profile(args)
+    ours, theirs = os.path.join(args.work, "merged.pb.gz"), os.path.join(args.work, "merged-go.pb.gz")
+    result = compare(args, [args.profconv, "merge", "-q", "-s", "convert.symbolize=no", "-o", ours, *files],
+                     [tool("go"), "tool", "pprof", "-symbolize=none", "-proto", "-output", theirs, *files], runs=min(args.runs, 3))
+    return files, result, "go tool pprof -proto"
+
+
+def sample_profiles(args):
+    """100 LLVM profiles of some 3.6 MB: each holds two thirds of 20,000 functions."""
+    count = 10 if args.quick else 100
+    folder = os.path.join(args.work, "extbinary-%d" % count)
+    if not os.path.isdir(folder):
+        os.makedirs(folder + ".part", exist_ok=True)
+        text = os.path.join(args.work, "one.prof")
+        for k in range(count):
+            choose = random.Random(k)
+            with open(text, "w") as out:
+                for f in range(20000):
+                    if choose.random() > 0.667:
+                        continue
+                    lines = ["%d: %d" % (line, choose.randrange(1, 100000)) for line in range(1, 3 + f % 60)]
+                    lines[-1] += " _ZN3app6worker%dEv:%d" % (f * 7 % 20000, choose.randrange(1, 1000))
+                    inlined = "\n  %d: _ZN3app5small%dEv:%d\n   1: %d\n   2.1: %d" % (3 + f % 60, f % 500, 30, 10, 20)
+                    out.write("_ZN3app6worker%dEv:%d:%d\n %s%s\n" % (f, choose.randrange(10**6, 10**7), choose.randrange(1000),
+                                                                   "\n ".join(lines), inlined if f % 3 == 0 else ""))
+            call([args.profconv, "convert", "-q", "-t", "llvm-extbinary", "-o", os.path.join(folder + ".part", "p%03d.prof" % k), text])
+        os.rename(folder + ".part", folder)
+    return sorted(os.path.join(folder, name) for name in os.listdir(folder))
+
+
+@row
+def merge_extbinary(args):
+    """100 LLVM extbinary profiles → their sum"""
+    files = sample_profiles(args)
+    ours, theirs = os.path.join(args.work, "merged.prof"), os.path.join(args.work, "merged-llvm.prof")
+    result = compare(args, [args.profconv, "merge", "-q", "-t", "llvm-extbinary", "-o", ours, *files],
+                     [tool("llvm-profdata-19", "llvm-profdata"), "merge", "--sample", "--extbinary", "-o", theirs, *files],
+                     runs=min(args.runs, 3))
+    return files, result, "llvm-profdata merge --sample"
 
 
 def report(name, data, result, note):
