@@ -50,7 +50,8 @@ TABLE_SOURCE_TARGET = 16
 TABLE_SYMBOL = 17
 TABLE_COMMENT = 18
 TABLE_ATTRIBUTE = 19
-TABLE_COUNT_ = 20
+TABLE_ENTRY = 20
+TABLE_COUNT_ = 21
 COLUMN_U32 = 1
 COLUMN_I64 = 2
 COLUMN_U64 = 3
@@ -250,6 +251,11 @@ class Address(Structure):
     _fields_ = [("count", c_uint64), ("location", c_uint32), ("reserved", c_uint32)]
 
 
+class Entry(Structure):
+    _fields_ = [("address", c_uint64), ("size", c_uint64), ("mapping", c_uint32), ("name", c_uint32), ("ordinal", c_uint32),
+                ("reserved", c_uint32)]
+
+
 class Source(Structure):
     _fields_ = [("total", c_uint64), ("head", c_uint64), ("checksum", c_uint64), ("timestamp", c_uint64),
                 ("name", c_uint32), ("parent", c_uint32), ("context", c_uint32), ("file", c_uint32),
@@ -368,6 +374,7 @@ FUNCTIONS = {
     "profconv_builder_branch": (None, [c_void_p, c_uint32, c_uint32, c_uint64, c_uint64, c_uint64]),
     "profconv_builder_range": (None, [c_void_p, c_uint32, c_uint32, c_uint64]),
     "profconv_builder_address": (None, [c_void_p, c_uint32, c_uint64]),
+    "profconv_builder_entry": (None, [c_void_p, POINTER(Entry)]),
     "profconv_builder_context": (c_uint32, [c_void_p, POINTER(Context)]),
     "profconv_builder_source": (c_uint32, [c_void_p, POINTER(Source)]),
     "profconv_builder_source_body": (c_uint32, [c_void_p, c_uint32, c_uint32, c_uint32, c_uint64]),
@@ -455,6 +462,7 @@ FUNCTIONS = {
     "profconv_profile_branch": (POINTER(Branch), [c_void_p, c_uint32]),
     "profconv_profile_range": (POINTER(Range), [c_void_p, c_uint32]),
     "profconv_profile_address": (POINTER(Address), [c_void_p, c_uint32]),
+    "profconv_profile_entry": (POINTER(Entry), [c_void_p, c_uint32]),
     "profconv_profile_source": (POINTER(Source), [c_void_p, c_uint32]),
     "profconv_profile_context": (POINTER(Context), [c_void_p, c_uint32]),
     "profconv_profile_source_body": (POINTER(SourceBody), [c_void_p, c_uint32]),

@@ -150,6 +150,11 @@ class Builder:
     def address(self, location: int, count: int) -> None:
         lib.builder_address(self._ptr, location, count)
 
+    def entry(self, name, address: int, *, size: int = 0, mapping: int = 0, ordinal: int = 0) -> None:
+        """Where a function's code begins. ordinal 0: a global symbol; else the how-manieth local one of its name."""
+        lib.builder_entry(self._ptr, abi.Entry(address=address, size=size, mapping=mapping, name=self.string(name),
+                                               ordinal=ordinal))
+
     def context(self, parent: int, name, line: int = 0, discriminator: int = 0) -> int:
         return lib.builder_context(self._ptr, abi.Context(parent=parent, name=self.string(name), line=line,
                                                           discriminator=discriminator))

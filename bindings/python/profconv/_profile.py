@@ -166,6 +166,7 @@ class Profile:
     branches = property(lambda self: Table(self, "branches"))
     ranges = property(lambda self: Table(self, "ranges"))
     addresses = property(lambda self: Table(self, "addresses"))
+    entries = property(lambda self: Table(self, "entries"), doc="Functions around branch records: where their code begins.")
     sources = property(lambda self: Table(self, "sources"), doc="Source counts: functions, and those inlined into them.")
     contexts = property(lambda self: Table(self, "contexts"))
     source_bodies = property(lambda self: Table(self, "source_bodies"))
@@ -203,11 +204,13 @@ class Profile:
         result = []
         while stack:
             node = lib.profile_stack(ptr, stack).contents
-            result += self._location_frames(ptr, node.location)
+            result += self.location_frames(node.location)
             stack = node.parent
         return result
 
-    def _location_frames(self, ptr, id):
+    def location_frames(self, id: int) -> list[Frame]:
+        """The frames of a location, innermost first."""
+        ptr = self._ptr
         row = lib.profile_location(ptr, id).contents
         mapping = self.string(lib.profile_mapping(ptr, row.mapping).contents.file) or None if row.mapping else None
         if row.line_count == 0:

@@ -72,15 +72,23 @@ class _Rows:
 
 
 def restore(state: dict, **limits):
+    """The profile."""
+    with restore_builder(state, **limits) as builder:
+        return builder.freeze()
+
+
+def restore_builder(state: dict, **limits) -> Builder:
+    """A builder that holds the profile, to go on from."""
     if tuple(state["mark"]) != _MARK:
         raise InvalidError(f"a snapshot of {state['mark']}, but this is {_MARK}")
-    with Builder(verbatim=state["verbatim"], **limits) as builder:
-        _strings(builder, state)
-        _code(builder, state)
-        _samples(builder, state)
-        _sources(builder, state)
-        _rest(builder, state)
-        return builder.freeze()
+    builder = Builder(verbatim=state["verbatim"], **limits)
+    try:
+        for part in (_strings, _code, _samples, _sources, _rest):
+            part(builder, state)
+    except BaseException:
+        builder.close()
+        raise
+    return builder
 
 
 def _strings(builder, state):
@@ -152,6 +160,7 @@ def _sources(builder, state):
                 add(row.begin, row.end, row.count)
             else:
                 add(row.location, row.count)
+    _each(builder, state, "entries", 0, "entry")
     _each(builder, state, "contexts", 1, "context")
     _each(builder, state, "sources", 1, "source")
     for address in _Rows(state["source_bodies"], abi.SourceBody).addresses(1):

@@ -23,6 +23,7 @@ TABLES = {
     "branches": (abi.TABLE_BRANCH, abi.Branch, 0, ()),
     "ranges": (abi.TABLE_RANGE, abi.Range, 0, ()),
     "addresses": (abi.TABLE_ADDRESS, abi.Address, 0, ()),
+    "entries": (abi.TABLE_ENTRY, abi.Entry, 0, ("name",)),
     "sources": (abi.TABLE_SOURCE, abi.Source, 1, ("name", "file")),
     "contexts": (abi.TABLE_CONTEXT, abi.Context, 1, ("name",)),
     "source_bodies": (abi.TABLE_SOURCE_BODY, abi.SourceBody, 1, ()),
