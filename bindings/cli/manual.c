@@ -47,7 +47,7 @@ static void put_facets(uint32_t facets, const char *none) {
 static void put_matrix(const profconv_registry *registry) {
     fputs(".TS\nl1 c1", stdout);
     for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1)
-        fputs(" c1", stdout);
+        fputs(bit << 1 & PROFCONV_FACET_ALL ? " c1" : " c", stdout);
     fputs(".\nformat\t", stdout);
     for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1)
         printf("\t%.*s", 5, profconv_facet_name(bit));
@@ -156,8 +156,10 @@ void cli_manual_formats(const profconv_registry *registry) {
            "target needs where it can:\n.I symbolize\nmakes symbols and lines from addresses,\n.I attribute\n"
            "makes source counts from branches, addresses or lines,\n.I expand\nmakes stacks from source counts.\n"
            "What is there and cannot be kept is reported.\n.PP\n"
-           "r: the reader gives it; w: the writer keeps it; W: the writer cannot do without; \\-: neither.\n",
+           "r: the reader gives it; w: the writer keeps it; W: the writer cannot do without; \\-: neither.\nThe columns are ",
            profconv_version());
+    put_facets(PROFCONV_FACET_ALL, "");
+    fputs(".\n", stdout);
     put_matrix(registry);
     fputs(".SH FORMATS\n", stdout);
     for (size_t i = 0; i < profconv_registry_format_count(registry); i++) {
