@@ -112,12 +112,25 @@ static int read_and_dump(test_run *run, profconv_input *input, profconv_output *
     return status;
 }
 
+/* Some passes only run when they are told what to do, and have no switch. */
+static int has_switch(const char *pass) {
+    const profconv_setting *declared = NULL;
+    const char *scope = NULL;
+    for (size_t i = 0; (scope = profconv_pass_name(i, &declared)) != NULL; i++) {
+        for (; strcmp(scope, "convert") == 0 && declared && declared->name; declared++) {
+            if (strcmp(declared->name, pass) == 0)
+                return 1;
+        }
+    }
+    return 0;
+}
+
 /* The passes' switches, all off. */
 static int no_passes(profconv_options *settings, profconv_error *error) {
     int status = PROFCONV_OK;
     const char *pass = NULL;
     for (size_t i = 0; status == PROFCONV_OK && (pass = profconv_pass_name(i, NULL)) != NULL; i++) {
-        if (strcmp(pass, "convert") != 0)
+        if (has_switch(pass))
             status = profconv_options_put(settings, "convert", pass, "no", error);
     }
     return status;
