@@ -98,6 +98,9 @@ static const char *skip_word_of(const char *p, const char *end, const char *lett
 static int parse_event(const char *p, const char *end, ps_header *h) {
     const char *at = word_end(p, end);
     ps_text word = {p, (size_t)(at - p)};
+    for (size_t i = 0; i < word.size; i++)
+        if ((unsigned char)word.data[i] < ' ' || word.data[i] == 0x7f)
+            return 0; /* no event has control characters in its name */
     if (ps_text_starts(word, "PERF_RECORD_") || (word.size >= 2 && word.data[word.size - 1] == ':')) {
         h->event = word;
         if (word.data[word.size - 1] == ':')
