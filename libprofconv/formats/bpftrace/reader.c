@@ -84,6 +84,19 @@ static int wanted(const reading *r, span name) {
     return 0;
 }
 
+/* The map's name without its '@', by way of a copy: interning moves strings. */
+static profconv_id column_name(reading *r, profconv_id name) {
+    profconv_string text = profconv_builder_get_string(r->builder, name);
+    if (text.size < 2)
+        return profconv_builder_cstring(r->builder, "samples");
+    pfc_buf copy;
+    pfc_buf_init(&copy, &r->mem);
+    pfc_buf_add(&copy, text.data + 1, text.size - 1);
+    profconv_id id = copy.failed ? 0 : profconv_builder_string(r->builder, copy.data, copy.size);
+    pfc_buf_free(&copy);
+    return id;
+}
+
 /* The column of the entry's map, made when its first entry is whole: maps of something else get none. UINT32_MAX: not wanted. */
 static int map_of(reading *r, uint32_t *index) {
     profconv_id id = r->name;
@@ -109,12 +122,10 @@ static int map_of(reading *r, uint32_t *index) {
     memset(&row, 0, sizeof row);
     row.unit = profconv_builder_cstring(r->builder, unit);
     row.role = strcmp(unit, "count") == 0 ? PROFCONV_ROLE_COUNT : PROFCONV_ROLE_WEIGHT;
-    row.name = type && r->maps.count == 0 ? profconv_builder_cstring(r->builder, type)
-               : name.size > 1            ? profconv_builder_string(r->builder, name.data + 1, name.size - 1)
-                                          : profconv_builder_cstring(r->builder, "samples");
+    row.name = type && r->maps.count == 0 ? profconv_builder_cstring(r->builder, type) : column_name(r, id);
     map_row map = {id, profconv_builder_sample_type(r->builder, &row)};
     *index = (uint32_t)r->maps.count;
-    return PFC_VEC_PUSH(&r->mem, &r->maps, map) ? failed(r) : 0;
+    return PFC_VEC_PUSH(&r->mem, &r->maps, map) || r->mem.failed ? failed(r) : 0;
 }
 
 /* ---- frames ---- */
