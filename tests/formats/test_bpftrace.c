@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Maps of stacks as bpftrace prints them: kernel and user stacks in either order, keys with names and numbers, several maps, maps
- * of other things, perf mode, damage.
+ * Maps of stacks as bpftrace prints them: kernel and user stacks in either order, keys with names and numbers, several
+ * maps, maps of other things, perf mode, damage.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,7 +75,8 @@ static void test_order(void **state) {
 }
 
 static void test_maps(void **state) {
-    static const char text[] = "@n: 4\n@c[bash]: 5\n@x[\n    a+1\n, 12, sh]: 7\n@x[\n    a+1\n, 13, sh]: 2\n@[, bash]: 3\n@[\n    b\n]: 11\n@h[\n    f+1\n]: \n"
+    static const char text[] = "@n: 4\n@c[bash]: 5\n@x[\n    a+1\n, 12, sh]: 7\n@x[\n    a+1\n, 13, sh]: 2\n@[, bash]: "
+                               "3\n@[\n    b\n]: 11\n@h[\n    f+1\n]: \n"
                                "[0, 1)   3 |@@|\n";
     profconv_error error = {0};
     (void)state;
@@ -88,8 +89,9 @@ static void test_maps(void **state) {
 
 static void test_perf_mode(void **state) {
     (void)state;
-    expect("@[\n\tffffffff81 k+0x1 ([kernel.kallsyms])\n\t7f12 read+0x10 (/lib/c.so)\n\t7f13 [unknown] (/opt/a b)\n\t7f14 [unknown] ([unknown])\n]: 3\n", NULL,
-           "[unknown];[a b];read;k 3\n");
+    expect("@[\n\tffffffff81 k+0x1 ([kernel.kallsyms])\n\t7f12 read+0x10 (/lib/c.so)\n\t7f13 [unknown] (/opt/a "
+           "b)\n\t7f14 [unknown] ([unknown])\n]: 3\n",
+           NULL, "[unknown];[a b];read;k 3\n");
     expect("@[\n    0x7fff12\n    g\n]: 9\n", NULL, "g;[unknown] 9\n");
 }
 
@@ -105,7 +107,7 @@ static void test_damage(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_maps), cmocka_unit_test(test_perf_mode),
-                                       cmocka_unit_test(test_damage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_order), cmocka_unit_test(test_maps),
+                                       cmocka_unit_test(test_perf_mode), cmocka_unit_test(test_damage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,14 +183,16 @@ static void test_bad_cpu(void **state) {
 static void test_heap(void **state) {
     (void)state;
     /* Not sampled, nothing freed: two columns, values as they are. */
-    profconv_profile *p = read_text("heap profile: 3: 300 [3: 300] @ heapprofile\n 1: 100 [1: 100] @ 0x401001 0x402001\n"
-                                    " 2: 200 [2: 200] @ 0x403001\n\nMAPPED_LIBRARIES:\n00401000-00500000 r-xp 00000000 08:01 5 /opt/app\n");
+    profconv_profile *p = read_text(
+        "heap profile: 3: 300 [3: 300] @ heapprofile\n 1: 100 [1: 100] @ 0x401001 0x402001\n"
+        " 2: 200 [2: 200] @ 0x403001\n\nMAPPED_LIBRARIES:\n00401000-00500000 r-xp 00000000 08:01 5 /opt/app\n");
     assert_int_equal(profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE_TYPE), 2);
     assert_int_equal(profconv_profile_total(p, 1), 300);
     assert_string_equal(addresses(p, 0), "401000 402000");
     assert_int_equal(profconv_profile_find_label(p, profconv_profile_sample_label_set(p, 1), "bytes")->number, 100);
     profconv_profile_free(p);
-    /* Rate 512 KiB (Go prints twice that): 1 MiB is seen with the probability 1 - exp(-2) = 0.864665, 1 / that is 1.156518. */
+    /* Rate 512 KiB (Go prints twice that): 1 MiB is seen with the probability 1 - exp(-2) = 0.864665, 1 / that
+     * is 1.156518. */
     p = read_text("heap profile: 1: 1048576 [4: 4194304] @ heap/1048576\n1: 1048576 [4: 4194304] @ 0x401001\n");
     assert_int_equal(profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE_TYPE), 4);
     assert_int_equal(profconv_profile_total(p, 0), 4);       /* 4.626 */
@@ -199,7 +201,8 @@ static void test_heap(void **state) {
     assert_int_equal(profconv_profile_total(p, 1), 4850786); /* 4850786.5 */
     profconv_profile_free(p);
     /* jemalloc: t* is the sum of the threads. */
-    p = read_text("heap_v2/1\n  t*: 3: 300 [0: 0]\n  t0: 3: 300 [0: 0]\n@ 0x401001 0x402001\n  t*: 1: 100 [0: 0]\n  t0: 1: 100 [0: 0]\n"
+    p = read_text("heap_v2/1\n  t*: 3: 300 [0: 0]\n  t0: 3: 300 [0: 0]\n@ 0x401001 0x402001\n  t*: 1: 100 [0: 0]\n  "
+                  "t0: 1: 100 [0: 0]\n"
                   "@ 0x403001\n  t*: 2: 200 [0: 0]\n  t0: 1: 100 [0: 0]\n  t1: 1: 100 [0: 0]\n");
     assert_int_equal(profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE), 2);
     assert_int_equal(profconv_profile_total(p, 0), 3);
@@ -209,15 +212,17 @@ static void test_heap(void **state) {
 
 static void test_go(void **state) {
     (void)state;
-    profconv_profile *p = read_text("goroutine profile: total 3\n2 @ 0x401001 0x402001\n# labels: {\"k\":\"a\\\"b\", \"n\":\"2\"}\n"
-                                    "#\t0x401000\tmain.inner+0x1\t\t/src/a.go:3\n#\t0x401000\tmain.outer+0x9\t/src/a.go:12\n\n"
-                                    "1 @ 0x401001\n#\t0x401000\tmain.inner+0x1\t\t/src/a.go:3\nwhat\n");
+    profconv_profile *p =
+        read_text("goroutine profile: total 3\n2 @ 0x401001 0x402001\n# labels: {\"k\":\"a\\\"b\", \"n\":\"2\"}\n"
+                  "#\t0x401000\tmain.inner+0x1\t\t/src/a.go:3\n#\t0x401000\tmain.outer+0x9\t/src/a.go:12\n\n"
+                  "1 @ 0x401001\n#\t0x401000\tmain.inner+0x1\t\t/src/a.go:3\nwhat\n");
     assert_string_equal(text_of(p, profconv_profile_sample_type(p, 0)->name), "goroutine");
     assert_int_equal(profconv_profile_total(p, 0), 3);
     const profconv_location *leaf = leaf_of(p, 0);
     profconv_id id = profconv_profile_stack(p, profconv_profile_sample_stack(p, 0))->location;
     assert_int_equal(leaf->line_count, 2);
-    assert_string_equal(text_of(p, profconv_profile_function(p, profconv_profile_line(p, id, 0)->function)->name), "main.inner");
+    assert_string_equal(text_of(p, profconv_profile_function(p, profconv_profile_line(p, id, 0)->function)->name),
+                        "main.inner");
     assert_int_equal(profconv_profile_line(p, id, 1)->line, 12);
     profconv_id labels = profconv_profile_sample_label_set(p, 0);
     assert_string_equal(text_of(p, profconv_profile_find_label(p, labels, "k")->string), "a\"b");
@@ -229,20 +234,26 @@ static void test_go(void **state) {
 static void test_contention_and_threads(void **state) {
     (void)state;
     /* 2 GHz: 500 cycles are 250 ns; one in 10 is recorded. */
-    profconv_profile *p = read_text("--- mutex:\ncycles/second=2000000000\nsampling period=10\n500 3 @ 0x401001 0x402001\n");
+    profconv_profile *p =
+        read_text("--- mutex:\ncycles/second=2000000000\nsampling period=10\n500 3 @ 0x401001 0x402001\n");
     assert_int_equal(profconv_profile_total(p, 0), 30);
     assert_int_equal(profconv_profile_total(p, 1), 2500);
     profconv_profile_free(p);
-    p = read_text("--- threadz 1 ---\n\n--- Thread 7e (name: main/25) stack: ---\n  PC:  0x00401000: f(int)\n  0x00402001: main\n"
-                  "--- Thread 7f (name: x/26) stack: ---\n  [same as previous thread]\n--- Memory map: ---\n");
+    p = read_text(
+        "--- threadz 1 ---\n\n--- Thread 7e (name: main/25) stack: ---\n  PC:  0x00401000: f(int)\n  0x00402001: main\n"
+        "--- Thread 7f (name: x/26) stack: ---\n  [same as previous thread]\n--- Memory map: ---\n");
     assert_int_equal(profconv_profile_total(p, 0), 2);
     assert_string_equal(addresses(p, 0), "401000 402000");
     profconv_profile_free(p);
 }
 
 static void test_probe(void **state) {
-    static const char *const yes[] = {"heap profile: 1: 2 [3: 4] @ heap\n", "heap_v2/1\n", "\nthreadcreate profile: total 5\n",
-                                      "--- contentionz 1 ---\n", "--- mutex:\n", "--- threadz 1 ---\n"};
+    static const char *const yes[] = {"heap profile: 1: 2 [3: 4] @ heap\n",
+                                      "heap_v2/1\n",
+                                      "\nthreadcreate profile: total 5\n",
+                                      "--- contentionz 1 ---\n",
+                                      "--- mutex:\n",
+                                      "--- threadz 1 ---\n"};
     static const char *const no[] = {"a;b 5\n", "goroutine 1 [running]:\n", "", "profile: total 5\n", "--- x\n"};
     profconv_profile *p;
     profconv_error error;
@@ -257,8 +268,9 @@ static void test_probe(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_encodings), cmocka_unit_test(test_signal_frames), cmocka_unit_test(test_bad_cpu),
-        cmocka_unit_test(test_heap),      cmocka_unit_test(test_go),            cmocka_unit_test(test_contention_and_threads),
+        cmocka_unit_test(test_encodings), cmocka_unit_test(test_signal_frames),
+        cmocka_unit_test(test_bad_cpu),   cmocka_unit_test(test_heap),
+        cmocka_unit_test(test_go),        cmocka_unit_test(test_contention_and_threads),
         cmocka_unit_test(test_probe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

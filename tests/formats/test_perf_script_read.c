@@ -66,7 +66,8 @@ static const char *stack_text(const profconv_profile *p, uint32_t sample) {
     profconv_id ids[64];
     size_t n = 0;
     out[0] = '\0';
-    for (profconv_id id = profconv_profile_sample_stack(p, sample); id && n < 64; id = profconv_profile_stack(p, id)->parent)
+    for (profconv_id id = profconv_profile_sample_stack(p, sample); id && n < 64;
+         id = profconv_profile_stack(p, id)->parent)
         ids[n++] = profconv_profile_stack(p, id)->location;
     while (n-- > 0) {
         const profconv_location *l = profconv_profile_location(p, ids[n]);
@@ -110,19 +111,21 @@ static void test_headers(void **state) {
         {"java 19983 cycles:", "java", "cycles", -1, 19983, 0, 0},
         {"java 19983 [002] 77 cycles:", "java", "cycles", -1, 19983, 0, 77},
         {"a 1690389 290967.693997:     250000 cycles: ", "a", "cycles", -1, 1690389, UINT64_C(290967693997000), 250000},
-        {"Compositor 7 4242  100.000001:     250000 cycles: ", "Compositor 7", "cycles", -1, 4242, UINT64_C(100000001000), 250000},
+        {"Compositor 7 4242  100.000001:     250000 cycles: ", "Compositor 7", "cycles", -1, 4242,
+         UINT64_C(100000001000), 250000},
         {"x 1/2 3.0 4/5 [006] 7.000000001: 8 L1-dcache-load-misses:u: ", "x 1/2 3.0", "L1-dcache-load-misses:u", 4, 5,
          UINT64_C(7000000001), 8},
-        {"   right 12 [000] 1.000000: sched:sched_switch: prev_comm=a prev_pid=1 ==> b:2", "right", "sched:sched_switch", -1, 12,
-         UINT64_C(1000000000), 0},
-        {":-1 -1/-1 2.500000: 9 cpu/event=0x3c,umask=0x0/u: ", ":-1", "cpu/event=0x3c,umask=0x0/u", -1, -1, UINT64_C(2500000000), 9},
+        {"   right 12 [000] 1.000000: sched:sched_switch: prev_comm=a prev_pid=1 ==> b:2", "right",
+         "sched:sched_switch", -1, 12, UINT64_C(1000000000), 0},
+        {":-1 -1/-1 2.500000: 9 cpu/event=0x3c,umask=0x0/u: ", ":-1", "cpu/event=0x3c,umask=0x0/u", -1, -1,
+         UINT64_C(2500000000), 9},
         {"VM:99 VCPU:001 qemu 5/6 1.000000: 4 cycles:G: ", "qemu", "cycles:G", 5, 6, UINT64_C(1000000000), 4},
         {"a: b 7 1.000000: 4 cycles: ", "a: b", "cycles", -1, 7, UINT64_C(1000000000), 4},
         {"p 7 [001] K 12:13:14.500 1.000000: 4 cycles: ", "p", "cycles", -1, 7, UINT64_C(1000000000), 4},
         {"p 7 1.000000: ", "p", "", -1, 7, UINT64_C(1000000000), 0},
         {"123/123 1.000000: 4 cycles: ", "", "cycles", 123, 123, UINT64_C(1000000000), 4},
-        {"Gecko\t25122 [007] 115539.936601:\t\t1000000 task-clock:u:", "Gecko", "task-clock:u", -1, 25122, UINT64_C(115539936601000),
-         1000000},
+        {"Gecko\t25122 [007] 115539.936601:\t\t1000000 task-clock:u:", "Gecko", "task-clock:u", -1, 25122,
+         UINT64_C(115539936601000), 1000000},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -140,9 +143,14 @@ static void test_headers(void **state) {
         assert_int_equal(h.time, c->time);
         assert_int_equal(h.has_period ? h.period : 0, c->period);
     }
-    static const char *const none[] = {"", "WARNING: 3 things", "# captured on: Thu Aug 17 14:14:43 2017", "17", "  tree.h:300",
-                                       "[ perf script: Wrote 0.001 MB perf.data (1 samples) ]",
-                                       " instruction trace error type 1 time 4525.744123981 cpu 0 pid 21595 tid 21595 ip 0 code 8: Lost"};
+    static const char *const none[] = {
+        "",
+        "WARNING: 3 things",
+        "# captured on: Thu Aug 17 14:14:43 2017",
+        "17",
+        "  tree.h:300",
+        "[ perf script: Wrote 0.001 MB perf.data (1 samples) ]",
+        " instruction trace error type 1 time 4525.744123981 cpu 0 pid 21595 tid 21595 ip 0 code 8: Lost"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         ps_text line = {none[i], strlen(none[i])};
         ps_header h;
@@ -161,13 +169,14 @@ static void test_frames(void **state) {
         {"\t          401b97 main+0x1f (./tests/x)", 0x401b97, "main", "./tests/x"},
         {"\t ffffffff9c0 [unknown] ([kernel.kallsyms])", 0xffffffff9c0, "", "[kernel.kallsyms]"},
         {"\t 7f00  (/lib/x.so)", 0x7f00, "", "/lib/x.so"}, /* perf 3.x: an empty name */
-        {"\t 14 (anonymous namespace)::f(char const*)+0x9 (/opt/my app/x (deleted))", 0x14, "(anonymous namespace)::f(char const*)",
-         "/opt/my app/x (deleted)"},
+        {"\t 14 (anonymous namespace)::f(char const*)+0x9 (/opt/my app/x (deleted))", 0x14,
+         "(anonymous namespace)::f(char const*)", "/opt/my app/x (deleted)"},
         {"\t 12 operator()(int)", 0x12, "operator()(int)", ""}, /* -F without dso */
         {"\t 4005dc", 0x4005dc, "", ""},
         {"\t 10 _start+0xffff018fd5dce000 (/x)", 0x10, "_start", "/x"},
         {"\t 10 [unknown] ([unknown])", 0x10, "", ""},
-        {"\t 10 LazyCompile:*f native fetch.js 12 (/tmp/perf-5.map)", 0x10, "LazyCompile:*f native fetch.js 12", "/tmp/perf-5.map"},
+        {"\t 10 LazyCompile:*f native fetch.js 12 (/tmp/perf-5.map)", 0x10, "LazyCompile:*f native fetch.js 12",
+         "/tmp/perf-5.map"},
         {"\t 55555 main+0x1 (/opt/x+0x1136)", 0x55555, "main", "/opt/x"}, /* dsoff */
     };
     (void)state;
@@ -180,7 +189,8 @@ static void test_frames(void **state) {
         assert_true(ps_text_is(f.symbol, cases[i].symbol));
         assert_true(ps_text_is(f.dso, cases[i].dso));
     }
-    static const char *const none[] = {"\tTHIS_IS_A_WEIRD_LINE", "  tree.h:300", "\t 12345678901234567 f (/x)", "", "\t(x)"};
+    static const char *const none[] = {"\tTHIS_IS_A_WEIRD_LINE", "  tree.h:300", "\t 12345678901234567 f (/x)", "",
+                                       "\t(x)"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         ps_text line = {none[i], strlen(none[i])};
         ps_frame f;
@@ -189,7 +199,8 @@ static void test_frames(void **state) {
 }
 
 static void test_branch_entries(void **state) {
-    static const char text[] = " 0x10/0x20/P/-/-/7  0x11(/lib/a b.so)/0x21(/x)/M/-/A/0/COND/SPEC_WRONG_PATH 0x12/0x22 bad 0x13/0x23/P";
+    static const char text[] =
+        " 0x10/0x20/P/-/-/7  0x11(/lib/a b.so)/0x21(/x)/M/-/A/0/COND/SPEC_WRONG_PATH 0x12/0x22 bad 0x13/0x23/P";
     ps_text line = {text, sizeof text - 1};
     ps_branch b;
     (void)state;
@@ -229,7 +240,8 @@ static void test_addresses(void **state) {
 }
 
 static void test_raw_addresses(void **state) {
-    static const char map[] = "app 5/5 0.000000: PERF_RECORD_MMAP2 5/5: [0x555555555000(0x1000) @ 0x1000 08:01 11 0]: r-xp /opt/my app\n";
+    static const char map[] =
+        "app 5/5 0.000000: PERF_RECORD_MMAP2 5/5: [0x555555555000(0x1000) @ 0x1000 08:01 11 0]: r-xp /opt/my app\n";
     static const char sample[] = "app 5/5 1.000000: 3 cycles: \n\t555555555136 main (/opt/my app)\n\n";
     char text[400];
     (void)state;
@@ -252,7 +264,8 @@ static void test_raw_addresses(void **state) {
     p = read_ok("# perf version : 6.8.0\napp 5 1.000000: 3 cycles: \n\t401136 main (/opt/x)\n", "");
     assert_int_equal(leaf_of(p, 0)->address, 0);
     profconv_profile_free(p);
-    p = read_ok("# perf version : 6.8.0\napp 5 1.000000: 3 cycles: \n\t1136 main (/opt/x)\n", "perf-script.addresses=relative");
+    p = read_ok("# perf version : 6.8.0\napp 5 1.000000: 3 cycles: \n\t1136 main (/opt/x)\n",
+                "perf-script.addresses=relative");
     assert_int_equal(leaf_of(p, 0)->address, 0x1136);
     profconv_profile_free(p);
 }
@@ -260,13 +273,16 @@ static void test_raw_addresses(void **state) {
 static void test_inlined(void **state) {
     (void)state;
     /* innermost first, the function last */
-    profconv_profile *p = read_ok("a 5 1.000000: 1 cycles: \n\t 10 in1+0x5 (inlined)\n\t 10 in2+0x5 (inlined)\n\t 10 f+0x5 (/x)\n\t 20 main (/x)\n\n"
-                                  /* the function first, and once more last */
-                                  "a 5 1.000001: 1 cycles: \n\t 10 ns::f(int)+0x5 (/x)\n\t 10 in1 (inlined)\n\t 10 f (inlined)\n\n"
-                                  /* last tagged one is another function */
-                                  "a 5 1.000002: 1 cycles: \n\t 10 g+0x5 (/x)\n\t 10 in1 (inlined)\n\t 10 in2 (inlined)\n\n"
-                                  /* recursion is no inlining */
-                                  "a 5 1.000003: 1 cycles: \n\t 10 r (/x)\n\t 10 r (/x)\n\n", "");
+    profconv_profile *p =
+        read_ok("a 5 1.000000: 1 cycles: \n\t 10 in1+0x5 (inlined)\n\t 10 in2+0x5 (inlined)\n\t 10 f+0x5 (/x)\n\t 20 "
+                "main (/x)\n\n"
+                /* the function first, and once more last */
+                "a 5 1.000001: 1 cycles: \n\t 10 ns::f(int)+0x5 (/x)\n\t 10 in1 (inlined)\n\t 10 f (inlined)\n\n"
+                /* last tagged one is another function */
+                "a 5 1.000002: 1 cycles: \n\t 10 g+0x5 (/x)\n\t 10 in1 (inlined)\n\t 10 in2 (inlined)\n\n"
+                /* recursion is no inlining */
+                "a 5 1.000003: 1 cycles: \n\t 10 r (/x)\n\t 10 r (/x)\n\n",
+                "");
     assert_string_equal(stack_text(p, 0), "main|f>in2>in1");
     assert_string_equal(stack_text(p, 1), "ns::f(int)>in1");
     assert_string_equal(stack_text(p, 2), "g>in2>in1");
@@ -276,8 +292,10 @@ static void test_inlined(void **state) {
 
 static void test_source_lines(void **state) {
     (void)state;
-    profconv_profile *p = read_ok("a 5 1.000000: 1 cycles: \n\t 10 in+0x5\n  in.h:7 (inlined)\n\t 10 f+0x5 (/x)\n  f.c:30 (discriminator 2)\n"
-                                  "\t 20 main (/x)\n  x[20]\n\n", "");
+    profconv_profile *p = read_ok(
+        "a 5 1.000000: 1 cycles: \n\t 10 in+0x5\n  in.h:7 (inlined)\n\t 10 f+0x5 (/x)\n  f.c:30 (discriminator 2)\n"
+        "\t 20 main (/x)\n  x[20]\n\n",
+        "");
     assert_string_equal(stack_text(p, 0), "main|f>in");
     profconv_id leaf = profconv_profile_stack(p, profconv_profile_sample_stack(p, 0))->location;
     const profconv_line *inner = profconv_profile_line(p, leaf, 0), *outer = profconv_profile_line(p, leaf, 1);
@@ -289,7 +307,8 @@ static void test_source_lines(void **state) {
 }
 
 static void test_events(void **state) {
-    static const char text[] = "# event : name = cycles:u, , id = { 1 }, type = 0, config = 0, { sample_period, sample_freq } = 1000, freq = 1\n"
+    static const char text[] = "# event : name = cycles:u, , id = { 1 }, type = 0, config = 0, { sample_period, "
+                               "sample_freq } = 1000, freq = 1\n"
                                "a 5 1.000000: 10 page-faults: \n\t 10 f (/x)\n\n"
                                "a 5 1.000001: 20 cycles:u: \n\t 10 f (/x)\n\n"
                                "a 5 1.500001: 22 cycles:u: \n\t 10 f (/x)\n\n";
@@ -324,8 +343,14 @@ static void test_labels_and_filters(void **state) {
     static const struct {
         const char *settings;
         int64_t total;
-    } cases[] = {{"", 7}, {"perf-script.pid=5", 3}, {"perf-script.tid=6-9", 6}, {"perf-script.cpu=1", 5}, {"perf-script.comm=one,three", 5},
-                 {"perf-script.time=1.5,", 6}, {"perf-script.time=,2", 3}, {"perf-script.pid=5 perf-script.cpu=2", 2}};
+    } cases[] = {{"", 7},
+                 {"perf-script.pid=5", 3},
+                 {"perf-script.tid=6-9", 6},
+                 {"perf-script.cpu=1", 5},
+                 {"perf-script.comm=one,three", 5},
+                 {"perf-script.time=1.5,", 6},
+                 {"perf-script.time=,2", 3},
+                 {"perf-script.pid=5 perf-script.cpu=2", 2}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         profconv_profile *p = read_ok(text, cases[i].settings);
@@ -343,7 +368,8 @@ static void test_labels_and_filters(void **state) {
     profconv_profile_free(p);
     profconv_error error;
     assert_int_equal(read_with(text, "perf-script.pid=99", &p, &error), PROFCONV_E_EMPTY);
-    assert_int_equal(read_with("a 5 1.000000: 1 cycles: \n\t 10 f (/x)\n", "perf-script.pid=5", &p, &error), PROFCONV_E_EMPTY);
+    assert_int_equal(read_with("a 5 1.000000: 1 cycles: \n\t 10 f (/x)\n", "perf-script.pid=5", &p, &error),
+                     PROFCONV_E_EMPTY);
     assert_non_null(strstr(error.message, "-F +pid"));
     assert_int_equal(read_with(text, "perf-script.time=x", &p, &error), PROFCONV_E_INVALID);
     assert_int_equal(read_with(text, "perf-script.labels=x", &p, &error), PROFCONV_E_INVALID);
@@ -354,7 +380,8 @@ static uint64_t range_count(const profconv_profile *p, uint64_t begin, uint64_t 
     uint64_t sum = 0;
     for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_RANGE); i++) {
         const profconv_range *row = profconv_profile_range(p, i);
-        if (profconv_profile_location(p, row->begin)->address == begin && profconv_profile_location(p, row->end)->address == end)
+        if (profconv_profile_location(p, row->begin)->address == begin &&
+            profconv_profile_location(p, row->end)->address == end)
             sum += row->count;
     }
     return sum;
@@ -381,7 +408,8 @@ static void test_branches(void **state) {
     assert_int_equal(profconv_profile_location(p, profconv_profile_address(p, 0)->location)->address, 0x40);
     profconv_profile_free(p);
     /* counts before samples; a stack of addresses; a damaged run of code */
-    snprintf(text, sizeof text, "%s%s", map, "17\n\t 400040\n\t 400050\n 0x400030/0x400010 0x400060/0x400020 0x400070/0x400061\n");
+    snprintf(text, sizeof text, "%s%s", map,
+             "17\n\t 400040\n\t 400050\n 0x400030/0x400010 0x400060/0x400020 0x400070/0x400061\n");
     p = read_ok(text, "");
     assert_int_equal(range_count(p, 0x20, 0x30), 17);
     assert_int_equal(note_count(p, "branch-bogus-range"), 1); /* from 0x61 to 0x60 */
@@ -392,7 +420,8 @@ static void test_branches(void **state) {
     assert_int_equal(profconv_profile_rows(p, PROFCONV_TABLE_RANGE), 0);
     profconv_profile_free(p);
     /* Without mmap events: one binary, whose place can be told. */
-    p = read_ok(" 400040  0x400030/0x400010/P/-/-/4  0x400060/0x400020/M/-/-/2\n", "perf-script.base=0x400000 perf-script.file=/opt/prog");
+    p = read_ok(" 400040  0x400030/0x400010/P/-/-/4  0x400060/0x400020/M/-/-/2\n",
+                "perf-script.base=0x400000 perf-script.file=/opt/prog");
     assert_int_equal(range_count(p, 0x20, 0x30), 1);
     assert_string_equal(text_of(p, profconv_profile_mapping(p, leaf_of(p, 0)->mapping)->file), "/opt/prog");
     profconv_profile_free(p);
@@ -400,14 +429,15 @@ static void test_branches(void **state) {
 
 static void test_processes(void **state) {
     /* Two processes map different files at one place; a child has its parent's maps until it runs another program. */
-    static const char text[] = "a 1/1 0.000000: PERF_RECORD_MMAP2 1/1: [0x400000(0x1000) @ 0 08:01 1 0]: r-xp /opt/a\n"
-                               "b 2/2 0.000000: PERF_RECORD_MMAP2 2/2: [0x400000(0x1000) @ 0x2000 08:01 1 0]: r-xp /opt/b\n"
-                               "a 1/1 0.500000: PERF_RECORD_FORK(3:3):(1:1)\n"
-                               "a 1/1 1.000000: 1 cycles: 400010 \n"
-                               "b 2/2 1.000000: 1 cycles: 400010 \n"
-                               "a 3/3 1.000000: 1 cycles: 400010 \n"
-                               "a 3/3 1.500000: PERF_RECORD_COMM exec: c d:3/3\n"
-                               "c d 3/3 2.000000: 1 cycles: 400010 \n";
+    static const char text[] =
+        "a 1/1 0.000000: PERF_RECORD_MMAP2 1/1: [0x400000(0x1000) @ 0 08:01 1 0]: r-xp /opt/a\n"
+        "b 2/2 0.000000: PERF_RECORD_MMAP2 2/2: [0x400000(0x1000) @ 0x2000 08:01 1 0]: r-xp /opt/b\n"
+        "a 1/1 0.500000: PERF_RECORD_FORK(3:3):(1:1)\n"
+        "a 1/1 1.000000: 1 cycles: 400010 \n"
+        "b 2/2 1.000000: 1 cycles: 400010 \n"
+        "a 3/3 1.000000: 1 cycles: 400010 \n"
+        "a 3/3 1.500000: PERF_RECORD_COMM exec: c d:3/3\n"
+        "c d 3/3 2.000000: 1 cycles: 400010 \n";
     static const char *const files[] = {"/opt/a", "/opt/b", ""};
     static const int64_t counts[] = {2, 1, 1};
     (void)state;
@@ -442,10 +472,17 @@ static void test_damage(void **state) {
 }
 
 static void test_probe(void **state) {
-    static const char *const yes[] = {"a 5 1.000000: 1 cycles: \n\t 10 f (/x)\n", "# captured on: x\n# perf version : 6.1\n",
-                                      "PERF_RECORD_MMAP2 9/9: [0x400000(0x1000) @ 0 08:01 1 0]: r-xp /opt/prog\n",
-                                      "17\n\t 400040\n 0x400030/0x400010 0x400060/0x400020\n", "java 1 cycles:\n\t 10 f (/x)\n"};
-    static const char *const no[] = {"a;b;c 5\n", "main;f 12\nmain;g 1: 2: 3\n", "", "goroutine 1 [running]:\nmain.f()\n\t/x.go:1 +0x1\n", "1: 2\n", "{\"a\": 1}\n", "heap profile: 1: 2 [3: 4] @ x\n"};
+    static const char *const yes[] = {
+        "a 5 1.000000: 1 cycles: \n\t 10 f (/x)\n", "# captured on: x\n# perf version : 6.1\n",
+        "PERF_RECORD_MMAP2 9/9: [0x400000(0x1000) @ 0 08:01 1 0]: r-xp /opt/prog\n",
+        "17\n\t 400040\n 0x400030/0x400010 0x400060/0x400020\n", "java 1 cycles:\n\t 10 f (/x)\n"};
+    static const char *const no[] = {"a;b;c 5\n",
+                                     "main;f 12\nmain;g 1: 2: 3\n",
+                                     "",
+                                     "goroutine 1 [running]:\nmain.f()\n\t/x.go:1 +0x1\n",
+                                     "1: 2\n",
+                                     "{\"a\": 1}\n",
+                                     "heap profile: 1: 2 [3: 4] @ x\n"};
     (void)state;
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
         assert_true(pfc_perf_script_reader.probe(NULL, (const uint8_t *)yes[i], strlen(yes[i]), 1) >= 70);
@@ -455,10 +492,18 @@ static void test_probe(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_headers),       cmocka_unit_test(test_frames),   cmocka_unit_test(test_branch_entries),
-        cmocka_unit_test(test_addresses),     cmocka_unit_test(test_raw_addresses), cmocka_unit_test(test_inlined),
-        cmocka_unit_test(test_source_lines),  cmocka_unit_test(test_events),   cmocka_unit_test(test_labels_and_filters),
-        cmocka_unit_test(test_branches),      cmocka_unit_test(test_processes), cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_branch_entries),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_raw_addresses),
+        cmocka_unit_test(test_inlined),
+        cmocka_unit_test(test_source_lines),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_labels_and_filters),
+        cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_processes),
+        cmocka_unit_test(test_damage),
         cmocka_unit_test(test_probe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What bpftrace prints of its maps at its end: entries "@name[", a frame a line (leaf first), the other parts of the key
- * separated by commas, "]: COUNT". Stacks of the user come before the kernel's, whatever their order in the key.
+ * What bpftrace prints of its maps at its end: entries "@name[", a frame a line (leaf first), the other parts of the
+ * key separated by commas, "]: COUNT". Stacks of the user come before the kernel's, whatever their order in the key.
  */
 #include <string.h>
 
@@ -49,7 +49,7 @@ typedef struct reading {
     PFC_VEC(map_row) maps;
     /* the entry that is being read */
     int open;
-    profconv_id name; /* of its map */
+    profconv_id name;            /* of its map */
     PFC_VEC(profconv_id) frames; /* of all its stacks, leaf first */
     PFC_VEC(stack_row) stacks;
     PFC_VEC(profconv_id) words; /* other parts of the key */
@@ -79,7 +79,8 @@ static int wanted(const reading *r, span name) {
     if (!value)
         return 1;
     for (size_t i = 0; (value = profconv_options_item(r->options, SCOPE, "map", i)) != NULL; i++)
-        if (is(name, value) || (name.size > 0 && strlen(value) == name.size - 1 && memcmp(name.data + 1, value, name.size - 1) == 0))
+        if (is(name, value) ||
+            (name.size > 0 && strlen(value) == name.size - 1 && memcmp(name.data + 1, value, name.size - 1) == 0))
             return 1;
     return 0;
 }
@@ -97,7 +98,8 @@ static profconv_id column_name(reading *r, profconv_id name) {
     return id;
 }
 
-/* The column of the entry's map, made when its first entry is whole: maps of something else get none. UINT32_MAX: not wanted. */
+/* The column of the entry's map, made when its first entry is whole: maps of something else get none. UINT32_MAX: not
+ * wanted. */
 static int map_of(reading *r, uint32_t *index) {
     profconv_id id = r->name;
     profconv_string text = profconv_builder_get_string(r->builder, id);
@@ -133,8 +135,8 @@ static int map_of(reading *r, uint32_t *index) {
 /* Decimal or hexadecimal offset behind a name, cut. */
 static span without_offset(span s) {
     size_t at = s.size;
-    while (at > 0 && ((s.data[at - 1] >= '0' && s.data[at - 1] <= '9') || (s.data[at - 1] >= 'a' && s.data[at - 1] <= 'f') ||
-                      s.data[at - 1] == 'x'))
+    while (at > 0 && ((s.data[at - 1] >= '0' && s.data[at - 1] <= '9') ||
+                      (s.data[at - 1] >= 'a' && s.data[at - 1] <= 'f') || s.data[at - 1] == 'x'))
         at--;
     if (at > 1 && at < s.size && s.data[at - 1] == '+')
         s.size = at - 1;
@@ -143,9 +145,11 @@ static span without_offset(span s) {
 
 /* Frames that say whose stack it is. */
 static int frame_hint(span name, uint64_t address, int kernel_file) {
-    static const char *const kernel[] = {"entry_SYSCALL_64", "do_syscall_64", "el0t_64_sync", "el0_svc", "ret_from_fork",
-                                         "secondary_startup", "asm_sysvec", "asm_exc", "asm_common", "kthread", "start_secondary"};
-    static const char *const user[] = {"_start", "__libc_start", "main", "start_thread", "clone", "__clone", "__GI_", "runtime."};
+    static const char *const kernel[] = {"entry_SYSCALL_64", "do_syscall_64",     "el0t_64_sync",   "el0_svc",
+                                         "ret_from_fork",    "secondary_startup", "asm_sysvec",     "asm_exc",
+                                         "asm_common",       "kthread",           "start_secondary"};
+    static const char *const user[] = {"_start", "__libc_start", "main",  "start_thread",
+                                       "clone",  "__clone",      "__GI_", "runtime."};
     if (kernel_file)
         return 1;
     if (name.size == 0)
@@ -186,7 +190,8 @@ static int add_frame(reading *r, span s, int perf) {
                 location.address = 0; /* of a run that is over */
             }
         }
-    } else if (s.size > 2 && s.data[0] == '0' && s.data[1] == 'x' && pfc_parse_hex(s.data + 2, end, &location.address) == end)
+    } else if (s.size > 2 && s.data[0] == '0' && s.data[1] == 'x' &&
+               pfc_parse_hex(s.data + 2, end, &location.address) == end)
         s.size = 0;
     else
         location.address = 0;
@@ -222,7 +227,8 @@ static int add_words(reading *r, span s) {
             n++;
         span word = {s.data, n};
         word = trim(word);
-        if (word.size > 0 && PFC_VEC_PUSH(&r->mem, &r->words, profconv_builder_string(r->builder, word.data, word.size)))
+        if (word.size > 0 &&
+            PFC_VEC_PUSH(&r->mem, &r->words, profconv_builder_string(r->builder, word.data, word.size)))
             return failed(r);
         n += n < s.size;
         s.data += n;
@@ -382,12 +388,13 @@ static int finish(reading *r) {
     };
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         if (notes[i].count)
-            profconv_report_add(report, notes[i].kind, notes[i].cause, notes[i].count, 0, PROFCONV_NO_OFFSET, notes[i].line, "%s",
-                                notes[i].message);
+            profconv_report_add(report, notes[i].kind, notes[i].cause, notes[i].count, 0, PROFCONV_NO_OFFSET,
+                                notes[i].line, "%s", notes[i].message);
     if (r->samples == 0)
-        return profconv_error_set(r->error, r->skipped ? PROFCONV_E_EMPTY : PROFCONV_E_FORMAT, PROFCONV_NO_OFFSET, 0,
-                                  "no entry with a stack (\"@name[\", frames, \"]: count\") among %llu lines, %llu left out by settings",
-                                  (unsigned long long)r->line, (unsigned long long)r->skipped);
+        return profconv_error_set(
+            r->error, r->skipped ? PROFCONV_E_EMPTY : PROFCONV_E_FORMAT, PROFCONV_NO_OFFSET, 0,
+            "no entry with a stack (\"@name[\", frames, \"]: count\") among %llu lines, %llu left out by settings",
+            (unsigned long long)r->line, (unsigned long long)r->skipped);
     return profconv_builder_status(r->builder, r->error);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gperftools' CPU profiles (profilez): words of the profiled machine, then its memory map as text. The program's word size and
- * byte order are found by the header, which begins with the words 0, 3, 0.
+ * gperftools' CPU profiles (profilez): words of the profiled machine, then its memory map as text. The program's word
+ * size and byte order are found by the header, which begins with the words 0, 3, 0.
  */
 #include "libprofconv/base/cursor.h"
 #include "libprofconv/formats/legacy-pprof/legacy.h"
@@ -82,7 +82,8 @@ static int read_records(profile *p) {
     return 0;
 }
 
-/* The address that is the second frame of nearly all records (1 in 32 may differ): what the kernel pushed for the signal. */
+/* The address that is the second frame of nearly all records (1 in 32 may differ): what the kernel pushed for the
+ * signal. */
 static int common_second(profile *p, uint64_t *address, int *found) {
     size_t n = 0, bytes = p->records.count * sizeof(uint64_t);
     uint64_t *seconds = (uint64_t *)pfc_alloc(&p->r.mem, bytes);
@@ -163,10 +164,12 @@ static int read_profile(profile *p) {
         return profconv_error_set(r->error, PROFCONV_E_FORMAT, 0, 0,
                                   "offset 0: no header of a CPU profile: the words 0, 3, 0, period, 0 expected");
     if (form == JAVA)
-        return profconv_error_set(r->error, PROFCONV_E_UNSUPPORTED, 0, 0, "CPU profile of Java code, which is not supported");
+        return profconv_error_set(r->error, PROFCONV_E_UNSUPPORTED, 0, 0,
+                                  "CPU profile of Java code, which is not supported");
     lp_type(r, "samples", 7, "count", PROFCONV_ROLE_COUNT);
     lp_type(r, "cpu", 3, "nanoseconds", PROFCONV_ROLE_WEIGHT);
-    lp_period(r, "cpu", 3, "nanoseconds", p->period_us > INT64_MAX / 1000 ? INT64_MAX : (int64_t)p->period_us * 1000, 0);
+    lp_period(r, "cpu", 3, "nanoseconds", p->period_us > INT64_MAX / 1000 ? INT64_MAX : (int64_t)p->period_us * 1000,
+              0);
     int status = read_records(p);
     const pfc_cursor *c = &p->w.c;
     if (status == 0 && !p->trailer)

@@ -33,9 +33,10 @@ int lp_failed(lp_reader *r) {
 
 int lp_finish(lp_reader *r) {
     if (r->other_lines)
-        profconv_report_add(r->report, PROFCONV_NOTE_WARNING, "other-lines", r->other_lines, 0, PROFCONV_NO_OFFSET, r->other_line,
-                            "lines that are no sample");
-    profconv_report_add(r->report, PROFCONV_NOTE_INFO, "samples", r->samples, 0, PROFCONV_NO_OFFSET, 0, "sample rows read");
+        profconv_report_add(r->report, PROFCONV_NOTE_WARNING, "other-lines", r->other_lines, 0, PROFCONV_NO_OFFSET,
+                            r->other_line, "lines that are no sample");
+    profconv_report_add(r->report, PROFCONV_NOTE_INFO, "samples", r->samples, 0, PROFCONV_NO_OFFSET, 0,
+                        "sample rows read");
     if (r->samples == 0)
         return profconv_error_set(r->error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0, "the profile has no sample");
     return r->mem.failed ? lp_failed(r) : profconv_builder_status(r->builder, r->error);
@@ -84,7 +85,8 @@ static lp_text take_word(lp_text *t) {
     return word;
 }
 
-/* "start-end perms offset device inode path" or "start-end: path (@offset) build-id"; 0: neither; -1: not executable. */
+/* "start-end perms offset device inode path" or "start-end: path (@offset) build-id"; 0: neither; -1: not executable.
+ */
 static int parse_map(lp_reader *r, lp_text line, lp_map *m) {
     lp_text rest = lp_trim(line);
     const char *end = rest.data + rest.size;
@@ -316,8 +318,8 @@ int lp_sort_symbols(lp_reader *r) {
     return pfc_sort_keys(&r->mem, r->by_address.data, r->by_address.count) ? lp_failed(r) : 0;
 }
 
-/* Several lines with one address below one sample are functions inlined there, innermost first; a function that comes again is
- * recursion. */
+/* Several lines with one address below one sample are functions inlined there, innermost first; a function that comes
+ * again is recursion. */
 static int symbol_lines(lp_reader *r, uint64_t address) {
     size_t low = 0, high = r->by_address.count;
     r->lines.count = 0;
@@ -359,7 +361,8 @@ int lp_push(lp_reader *r, uint64_t address) {
 }
 
 int lp_sample(lp_reader *r, profconv_id labels, const int64_t *values, uint32_t count) {
-    profconv_id stack = r->stack.count ? profconv_builder_stack_leaf_first(r->builder, r->stack.data, r->stack.count) : 0;
+    profconv_id stack =
+        r->stack.count ? profconv_builder_stack_leaf_first(r->builder, r->stack.data, r->stack.count) : 0;
     r->stack.count = 0;
     r->samples++;
     r->last_stack = stack;

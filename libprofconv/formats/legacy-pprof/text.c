@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Profiles as text: heaps of gperftools, jemalloc and Go (debug=1), Go's counts of goroutines and the like, contention, and
- * gperftools' thread lists. Each begins with a line that says what it is; each may end with a memory map.
+ * Profiles as text: heaps of gperftools, jemalloc and Go (debug=1), Go's counts of goroutines and the like, contention,
+ * and gperftools' thread lists. Each begins with a line that says what it is; each may end with a memory map.
  */
 #include <math.h>
 
@@ -143,7 +143,8 @@ static void heap_types(text_profile *t) {
     lp_period(r, "space", 5, "bytes", t->rate > 0 ? t->rate : 1, 0);
 }
 
-/* Behind the '@' of the first line: "heapprofile", "heap_v2/RATE", "heap/TWICE-THE-RATE" (Go), "growthz", "fragmentationz". */
+/* Behind the '@' of the first line: "heapprofile", "heap_v2/RATE", "heap/TWICE-THE-RATE" (Go), "growthz",
+ * "fragmentationz". */
 static int heap_header(text_profile *t, lp_text line) {
     int64_t v[4], number = 0;
     lp_text rest = {line.data + 13, line.size - 13};
@@ -174,7 +175,8 @@ static int jemalloc_header(text_profile *t, lp_text line, lp_text next) {
     int64_t v[4];
     next = lp_trim(next);
     lp_text total = {next.data + 3, next.size > 3 ? next.size - 3 : 0};
-    if (!pfc_parse_i64(line.data + 8, line.data + line.size, &t->rate) || !lp_starts(next, "t*:") || !four_numbers(total, v, "]"))
+    if (!pfc_parse_i64(line.data + 8, line.data + line.size, &t->rate) || !lp_starts(next, "t*:") ||
+        !four_numbers(total, v, "]"))
         return 0;
     t->kind = KIND_JEMALLOC;
     t->allocations = v[2] != 0 || v[3] != 0;
@@ -300,9 +302,7 @@ static int contention_fact(text_profile *t, lp_text line) {
     return 1;
 }
 
-static int64_t to_int(double value) {
-    return fabs(value) < 9e18 ? (int64_t)value : value < 0 ? INT64_MIN : INT64_MAX;
-}
+static int64_t to_int(double value) { return fabs(value) < 9e18 ? (int64_t)value : value < 0 ? INT64_MIN : INT64_MAX; }
 
 /* "cycles count @ 0x1 0x2" */
 static int contention_line(text_profile *t, lp_text line) {
@@ -375,7 +375,9 @@ static int thread_line(text_profile *t, lp_text line) {
 
 /* ---- the whole ---- */
 
-static int is_map_start(lp_text line) { return lp_starts(line, "--- Memory map: ---") || lp_starts(line, "MAPPED_LIBRARIES:"); }
+static int is_map_start(lp_text line) {
+    return lp_starts(line, "--- Memory map: ---") || lp_starts(line, "MAPPED_LIBRARIES:");
+}
 
 static int read_header(text_profile *t, size_t *at) {
     lp_text line, next = {"", 0};
@@ -463,9 +465,10 @@ static int read_samples(text_profile *t, size_t at) {
 static int read_profile(text_profile *t) {
     size_t at = 0;
     if (!read_header(t, &at))
-        return profconv_error_set(t->r.error, PROFCONV_E_FORMAT, 0, 1,
-                                  "line 1: \"heap profile:\", \"heap_v2/\", \"NAME profile: total\", \"--- contentionz\" or "
-                                  "\"--- threadz\" expected");
+        return profconv_error_set(
+            t->r.error, PROFCONV_E_FORMAT, 0, 1,
+            "line 1: \"heap profile:\", \"heap_v2/\", \"NAME profile: total\", \"--- contentionz\" or "
+            "\"--- threadz\" expected");
     int status = read_ahead(t, at);
     if (status == 0)
         status = read_samples(t, at);
@@ -497,8 +500,8 @@ static int probe(void *user, const uint8_t *head, size_t size, int whole) {
             continue;
         if (lp_starts(line, "heap profile:") || lp_starts(line, "heap_v2/"))
             return 90;
-        if (lp_starts(line, "--- contentionz ") || lp_starts(line, "--- mutex:") || lp_starts(line, "--- contention:") ||
-            lp_starts(line, "--- threadz ") || lp_starts(line, "--- Thread "))
+        if (lp_starts(line, "--- contentionz ") || lp_starts(line, "--- mutex:") ||
+            lp_starts(line, "--- contention:") || lp_starts(line, "--- threadz ") || lp_starts(line, "--- Thread "))
             return 85;
         size_t i = 0;
         while (i < line.size && line.data[i] != ' ')

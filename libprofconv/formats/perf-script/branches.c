@@ -5,7 +5,7 @@
  */
 #include "libprofconv/formats/perf-script/ps.h"
 
-#define RANGE_MAX UINT64_C(0x100000)  /* longer ranges are damaged records */
+#define RANGE_MAX UINT64_C(0x100000)   /* longer ranges are damaged records */
 #define BACK_EDGE_MAX UINT64_C(0x1000) /* a repeated newest entry is real only as a short loop */
 
 int ps_branches_parse(ps_reader *r, ps_text line, size_t at) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Events as sample types, two columns each, named as the perf-data reader names them; the facts of the header block; and
- * what is noted at the end.
+ * Events as sample types, two columns each, named as the perf-data reader names them; the facts of the header block;
+ * and what is noted at the end.
  */
 #include "libprofconv/formats/perf-script/ps.h"
 
@@ -244,11 +244,16 @@ static void comment(ps_reader *r, const char *head, ps_text value) {
 void ps_fact(ps_reader *r, ps_text line) {
     static const struct {
         const char *name, *key, *comment;
-    } facts[] = {
-        {"hostname", "hostname", "host: "},   {"os release", "os-release", NULL}, {"perf version", "recorder-version", "perf version: "},
-        {"arch", "arch", NULL},               {"cpudesc", "cpu", NULL},           {"cpuid", "cpuid", NULL},
-        {"nrcpus online", "cpus", NULL},      {"captured on", "captured-on", NULL}, {"total memory", "total-memory", NULL},
-        {"cmdline", "command-line", "command: "}};
+    } facts[] = {{"hostname", "hostname", "host: "},
+                 {"os release", "os-release", NULL},
+                 {"perf version", "recorder-version", "perf version: "},
+                 {"arch", "arch", NULL},
+                 {"cpudesc", "cpu", NULL},
+                 {"cpuid", "cpuid", NULL},
+                 {"nrcpus online", "cpus", NULL},
+                 {"captured on", "captured-on", NULL},
+                 {"total memory", "total-memory", NULL},
+                 {"cmdline", "command-line", "command: "}};
     const char *colon = (const char *)memchr(line.data, ':', line.size);
     if (!colon)
         return;
@@ -297,14 +302,16 @@ void ps_notes(ps_reader *r) {
          "lines that are no sample, frame, branch stack or record"},
         {c->unmapped, PROFCONV_NOTE_INFO, 0, 0, "unmapped-address", "samples whose instruction address is in no file"},
         {c->no_frames, PROFCONV_NOTE_INFO, 0, 0, "no-frames", "samples without a frame: they count for their thread"},
-        {c->kernel_removed, PROFCONV_NOTE_INFO, 0, 0, "kernel-frames", "stacks without their kernel frames (kernel=no)"},
+        {c->kernel_removed, PROFCONV_NOTE_INFO, 0, 0, "kernel-frames",
+         "stacks without their kernel frames (kernel=no)"},
         {c->chain_cut, PROFCONV_NOTE_INFO, 0, 0, "stack-truncated", "stacks cut to the allowed depth at their root"},
         {c->raw_dropped, PROFCONV_NOTE_INFO, 0, 0, "raw-address",
          "frames whose run-time address says nothing without the mmap events (perf script --show-mmap-events)"},
         {c->range_across, PROFCONV_NOTE_INFO, 0, 0, "range-across-files",
          "fall-through ranges whose end lies in another file; counted as AutoFDO's tools count them"},
         {c->bad_records, PROFCONV_NOTE_WARNING, 0, 0, "bad-record", "record lines that could not be read"},
-        {c->maps_ignored, PROFCONV_NOTE_WARNING, 0, 0, "too-many-maps", "mappings beyond what a system allows were ignored"},
+        {c->maps_ignored, PROFCONV_NOTE_WARNING, 0, 0, "too-many-maps",
+         "mappings beyond what a system allows were ignored"},
         {c->branch_bad, PROFCONV_NOTE_WARNING, 0, c->branch_bad_line, "bad-branch-entry",
          "branch stacks with a word that is no entry; they end there"},
         {c->orphans, PROFCONV_NOTE_DROPPED, c->orphan_weight, c->orphan_line, "no-header",
@@ -312,7 +319,8 @@ void ps_notes(ps_reader *r) {
         {c->too_many_events, PROFCONV_NOTE_DROPPED, 0, 0, "too-many-events", "samples of events beyond the first 256"},
         {c->branch_null_stack, PROFCONV_NOTE_DROPPED, 0, 0, "branch-empty-entry",
          "branch stacks with an empty entry before others"},
-        {c->branch_wrong_path, PROFCONV_NOTE_DROPPED, 0, 0, "branch-wrong-path", "branch entries that were not taken in the end"},
+        {c->branch_wrong_path, PROFCONV_NOTE_DROPPED, 0, 0, "branch-wrong-path",
+         "branch entries that were not taken in the end"},
         {c->branch_bogus, PROFCONV_NOTE_DROPPED, 0, 0, "branch-bogus-range",
          "branch entries with an impossible run of code behind them"},
         {c->branch_duplicate, PROFCONV_NOTE_DROPPED, 0, 0, "branch-duplicate", "newest branch entries recorded twice"},
@@ -320,6 +328,6 @@ void ps_notes(ps_reader *r) {
     };
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         if (notes[i].count)
-            profconv_report_add(r->report, notes[i].kind, notes[i].cause, notes[i].count, notes[i].weight, PROFCONV_NO_OFFSET,
-                                notes[i].line, "%s", notes[i].message);
+            profconv_report_add(r->report, notes[i].kind, notes[i].cause, notes[i].count, notes[i].weight,
+                                PROFCONV_NO_OFFSET, notes[i].line, "%s", notes[i].message);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * From frame lines to locations and stacks. Text has millions of frame lines and thousands of different ones, so a line is
- * looked at once, and found by its bytes from then on; a thread's stack is compared with its last one from the root.
+ * From frame lines to locations and stacks. Text has millions of frame lines and thousands of different ones, so a line
+ * is looked at once, and found by its bytes from then on; a thread's stack is compared with its last one from the root.
  *
  * Inlined frames have the address of the frame they are in. perf prints them innermost first with the function itself
- * (which has the file) last; perf 6.1 with GNU addr2line prints the function first and once more, by its plain name, last.
+ * (which has the file) last; perf 6.1 with GNU addr2line prints the function first and once more, by its plain name,
+ * last.
  */
 #include "libprofconv/formats/perf-script/ps.h"
 
@@ -217,7 +218,8 @@ static int is_tail(profconv_string name, profconv_string tail) {
     return 0;
 }
 
-/* How many items from `at` on are one location; *physical is the index of the function itself, or count when it is missing. */
+/* How many items from `at` on are one location; *physical is the index of the function itself, or count when it is
+ * missing. */
 static size_t group_size(const ps_reader *r, const ps_item *items, size_t count, size_t *physical) {
     uint64_t address = r->lines.data[items[0].line].address;
     size_t n = 0;
@@ -266,7 +268,8 @@ static int group_find(ps_reader *r, const ps_item *items, size_t count, uint32_t
             return 0;
     }
     ps_group fresh = {hash, (uint32_t)r->group_items.count, (uint32_t)count, 0, {0, 0}};
-    if (r->group_items.count > UINT32_MAX - count || PFC_VEC_RESERVE(&r->mem, &r->group_items, r->group_items.count + count))
+    if (r->group_items.count > UINT32_MAX - count ||
+        PFC_VEC_RESERVE(&r->mem, &r->group_items, r->group_items.count + count))
         return ps_failed(r);
     memcpy(r->group_items.data + r->group_items.count, items, count * sizeof *items);
     r->group_items.count += count;
@@ -276,7 +279,8 @@ static int group_find(ps_reader *r, const ps_item *items, size_t count, uint32_t
     return pfc_index_insert(&r->mem, &r->group_index, hash, *row, group_hash, r) ? ps_failed(r) : 0;
 }
 
-static profconv_id grouped(ps_reader *r, const ps_item *items, size_t count, size_t physical, uint32_t process, int caller) {
+static profconv_id grouped(ps_reader *r, const ps_item *items, size_t count, size_t physical, uint32_t process,
+                           int caller) {
     uint32_t row, serial = r->processes.data[process].serial;
     if (group_find(r, items, count, &row))
         return 0;

@@ -26,9 +26,9 @@ static int is_vdso(ps_text s) {
 
 /* Memory in which code was made. */
 static int is_memory(ps_text s) {
-    static const char *const heads[] = {"//anon",      "/anon_hugepage", "/memfd:",   "memfd:",    "/dev/zero", "/SYSV",
-                                        "anon_inode:", "//toolong",      "//enomem",  "[anon",     "[heap]",    "[stack",
-                                        "[JIT ",       "[anon_shmem:",   "jit cache"};
+    static const char *const heads[] = {"//anon", "/anon_hugepage", "/memfd:",   "memfd:",       "/dev/zero",
+                                        "/SYSV",  "anon_inode:",    "//toolong", "//enomem",     "[anon",
+                                        "[heap]", "[stack",         "[JIT ",     "[anon_shmem:", "jit cache"};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         if (ps_text_starts(s, heads[i]))
             return 1;
@@ -68,7 +68,9 @@ unsigned ps_dso_kind(ps_text name) {
 }
 
 static uint64_t hash_of(const ps_dso *d) { return pfc_hash_mix(d->file, (uint64_t)d->kind << 32 | d->pid); }
-static uint64_t row_hash(const void *user, uint32_t row) { return hash_of(&((const ps_reader *)user)->dsos.data[row - 1]); }
+static uint64_t row_hash(const void *user, uint32_t row) {
+    return hash_of(&((const ps_reader *)user)->dsos.data[row - 1]);
+}
 
 uint32_t ps_dso_get(ps_reader *r, const ps_dso *key, uint64_t low, uint64_t high) {
     uint64_t hash = hash_of(key);

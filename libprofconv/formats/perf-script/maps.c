@@ -5,7 +5,7 @@
  */
 #include "libprofconv/formats/perf-script/ps.h"
 
-#define MAPS_MOST 65536u          /* of a process: the kernel allows 65530 */
+#define MAPS_MOST 65536u         /* of a process: the kernel allows 65530 */
 #define MAP_ROWS_MOST (4u << 20) /* of all processes */
 
 /* ---- maps ---- */
@@ -194,8 +194,8 @@ static int parse_map(ps_text t, map_line *m) {
     while (p < end && ps_is_blank(*p))
         p++;
     p = parse_ids(p, end, '/', &m->pid, &tid);
-    if (!p || end - p < 3 || memcmp(p, ": [", 3) != 0 || !(p = parse_number(p + 3, end, &m->start)) || p == end || *p != '(' ||
-        !(p = parse_number(p + 1, end, &m->size)) || end - p < 4 || memcmp(p, ") @ ", 4) != 0 ||
+    if (!p || end - p < 3 || memcmp(p, ": [", 3) != 0 || !(p = parse_number(p + 3, end, &m->start)) || p == end ||
+        *p != '(' || !(p = parse_number(p + 1, end, &m->size)) || end - p < 4 || memcmp(p, ") @ ", 4) != 0 ||
         !(p = parse_number(p + 4, end, &m->offset)))
         return 0;
     const char *close = p;

@@ -31,14 +31,16 @@ int ps_probe(void *user, const uint8_t *head, size_t size, int whole) {
             continue;
         if (ps_text_starts(line, "# perf version :") || ps_text_starts(line, "# captured on"))
             facts = 1;
-        else if (line.data[0] != '\t' && line.data[0] != '#' && ps_parse_header(line, &header) && header.event.size > 0) {
+        else if (line.data[0] != '\t' && line.data[0] != '#' && ps_parse_header(line, &header) &&
+                 header.event.size > 0) {
             if (header.has_time)
                 return SURE;
             headers = 1;
-        } else if (headers && ps_is_blank(line.data[0])) {
+        } else if (headers) {
             ps_frame frame;
-            if (ps_parse_frame(line, &frame))
+            if (ps_parse_frame(line, &frame) && (frame.has_dso || ps_is_blank(line.data[0])))
                 return SURE;
+            headers = 0;
         } else if (ps_text_find(line, "PERF_RECORD_MMAP") || ps_find_branches(line) != SIZE_MAX)
             return SURE;
     }

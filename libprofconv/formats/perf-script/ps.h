@@ -77,10 +77,10 @@ typedef struct ps_line {
     uint8_t kernel;
     uint8_t by_maps; /* the location depends on the process's maps */
     uint64_t address;
-    profconv_id name;    /* of the function, or (sources) the file */
-    uint32_t dso;        /* PS_NONE: unknown */
-    uint64_t source;     /* sources: the line */
-    uint32_t serial;     /* by_maps: the maps of location[] */
+    profconv_id name;        /* of the function, or (sources) the file */
+    uint32_t dso;            /* PS_NONE: unknown */
+    uint64_t source;         /* sources: the line */
+    uint32_t serial;         /* by_maps: the maps of location[] */
     profconv_id location[2]; /* as leaf, as caller; 0: not made yet */
 } ps_line;
 
@@ -134,7 +134,14 @@ typedef struct ps_range64 {
 } ps_range64;
 typedef PFC_VEC(ps_range64) ps_ranges;
 
-enum { PS_LABEL_PID = 1, PS_LABEL_TID = 2, PS_LABEL_THREAD = 4, PS_LABEL_COMM = 8, PS_LABEL_CPU = 16, PS_LABEL_TIMESTAMP = 32 };
+enum {
+    PS_LABEL_PID = 1,
+    PS_LABEL_TID = 2,
+    PS_LABEL_THREAD = 4,
+    PS_LABEL_COMM = 8,
+    PS_LABEL_CPU = 16,
+    PS_LABEL_TIMESTAMP = 32
+};
 #define PS_LABELS 6
 
 enum { PS_ADDRESSES_AUTO, PS_ADDRESSES_RELATIVE, PS_ADDRESSES_RAW };
@@ -149,7 +156,8 @@ typedef struct ps_filter {
 
 typedef struct ps_counts {
     uint64_t samples, kept, filtered, other_lines, orphans, no_frames, too_many_events, bad_records, maps_ignored;
-    uint64_t branch_entries, branch_bad, branch_null_stack, branch_wrong_path, branch_bogus, branch_duplicate, branch_unmapped;
+    uint64_t branch_entries, branch_bad, branch_null_stack, branch_wrong_path, branch_bogus, branch_duplicate,
+        branch_unmapped;
     uint64_t range_across, unmapped, chain_cut, kernel_removed, raw_dropped, headless, pid_unknown;
     uint64_t other_line, orphan_line, branch_bad_line;
     int64_t orphan_weight;

@@ -308,13 +308,15 @@ static int check_content(ps_reader *r) {
     if (c->kept)
         return 0;
     if (c->filtered && c->pid_unknown)
-        return profconv_error_set(r->error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
-                                  "all of %llu samples were left out by the settings; %llu do not say their process (perf script -F +pid)",
-                                  (unsigned long long)c->samples, (unsigned long long)c->pid_unknown);
+        return profconv_error_set(
+            r->error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
+            "all of %llu samples were left out by the settings; %llu do not say their process (perf script -F +pid)",
+            (unsigned long long)c->samples, (unsigned long long)c->pid_unknown);
     if (c->filtered)
-        return profconv_error_set(r->error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
-                                  "all of %llu samples were left out by the settings (event, pid, tid, comm, cpu, time)",
-                                  (unsigned long long)c->samples);
+        return profconv_error_set(
+            r->error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
+            "all of %llu samples were left out by the settings (event, pid, tid, comm, cpu, time)",
+            (unsigned long long)c->samples);
     return profconv_error_set(r->error, PROFCONV_E_FORMAT, PROFCONV_NO_OFFSET, c->other_line,
                               "no sample among %llu lines (\"comm pid time: event:\" or a branch stack expected)",
                               (unsigned long long)r->line_number);
@@ -325,7 +327,8 @@ static int read_all(ps_reader *r) {
     static const ps_group no_group;
     int status = ps_settings_read(r);
     r->prefixes = (ps_prefix *)pfc_alloc_zero(&r->mem, PS_PREFIXES * sizeof *r->prefixes);
-    if (status == 0 && (!r->prefixes || PFC_VEC_PUSH(&r->mem, &r->lines, no_line) || PFC_VEC_PUSH(&r->mem, &r->groups, no_group)))
+    if (status == 0 &&
+        (!r->prefixes || PFC_VEC_PUSH(&r->mem, &r->lines, no_line) || PFC_VEC_PUSH(&r->mem, &r->groups, no_group)))
         status = ps_failed(r);
     if (status == 0)
         status = ps_maps_init(r);

@@ -28,8 +28,8 @@ const profconv_setting ps_settings[] = {
 static const char *const label_names[PS_LABELS] = {"pid", "tid", "thread", "comm", "cpu", "timestamp"};
 
 static int invalid(ps_reader *r, const char *key, const char *value, const char *expected) {
-    return profconv_error_set(r->error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0, PS_SCOPE ".%s=%s: %s expected", key, value,
-                              expected);
+    return profconv_error_set(r->error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0, PS_SCOPE ".%s=%s: %s expected", key,
+                              value, expected);
 }
 
 /* The piece of a comma list that begins at p; *next is behind the comma, or NULL after the last. */

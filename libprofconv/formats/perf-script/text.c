@@ -127,8 +127,7 @@ static int parse_behind(const char *p, const char *end, ps_header *h) {
     h->has_period = at && at < end && ps_is_blank(*at);
     const char *event = h->has_period ? skip_blanks(at, end) : p;
     /* Without a time the event must be all that is left, and look like one. */
-    if (parse_event(event, end, h) &&
-        (time || (h->rest.size == 0 && ((*event | 32) >= 'a' && (*event | 32) <= 'z'))))
+    if (parse_event(event, end, h) && (time || (h->rest.size == 0 && ((*event | 32) >= 'a' && (*event | 32) <= 'z'))))
         return 1;
     if (!time)
         return 0;
@@ -187,7 +186,8 @@ int ps_parse_header(ps_text line, ps_header *out) {
 
 /* ---- frames ---- */
 
-/* The start of the parentheses that close at the end of the text, nested ones counted; text.size when there are none. */
+/* The start of the parentheses that close at the end of the text, nested ones counted; text.size when there are none.
+ */
 static size_t last_group(ps_text t) {
     size_t depth = 0;
     for (size_t i = t.size; i > 0; i--) {
@@ -251,8 +251,7 @@ int ps_parse_frame(ps_text line, ps_frame *out) {
         ps_text dso = {rest.data + group + 1, rest.size - group - 2};
         set_dso(out, dso);
         rest.size = group;
-    }
-    else if (ps_text_find(rest, "/0x"))
+    } else if (ps_text_find(rest, "/0x"))
         return 0; /* a damaged branch stack */
     set_symbol(out, rest);
     return 1;
