@@ -36,12 +36,27 @@ def convert(source, target, *more):
     return said
 
 
+class Texts(Strings):
+    """A table of strings for profiles with many."""
+
+    def __init__(self):
+        super().__init__()
+        self.known = {b"": 0}
+
+    def __call__(self, text):
+        text = text.encode() if isinstance(text, str) else text
+        if text not in self.known:
+            self.known[text] = len(self.table)
+            self.table.append(text)
+        return self.known[text]
+
+
 def pprof(path, types, rows, mappings=(), default=None):
     """types: [(name, unit)]; rows: [(frames root first, values, labels)]. A frame is a name, or (name, file, line of the function,
     line, number of its mapping), or a list of those, inlined ones last."""
-    s = Strings()
-    out = b"".join(value_type(s, name, unit) for name, unit in types)
-    functions, locations, tail = {}, {}, b""
+    s = Texts()
+    out = [value_type(s, name, unit) for name, unit in types]
+    functions, locations, tail = {}, {}, []
 
     def function(frame):
         name, file, start = frame[:3]
@@ -59,19 +74,19 @@ def pprof(path, types, rows, mappings=(), default=None):
                 ident = len(locations) + 1
                 locations[key] = ident
                 lines = [(function(f), f[3], 0) for f in reversed(group)]
-                tail += location(ident, group[0][4], 0x1000 + ident if group[0][4] else 0, lines)
+                tail.append(location(ident, group[0][4], 0x1000 + ident if group[0][4] else 0, lines))
             ids.append(locations[key])
         marks = b"".join(label(s, k, v) if isinstance(v, (str, bytes)) else label(s, k, number=v) for k, v in labels.items())
-        out += sample(ids, values, marks)
+        out.append(sample(ids, values, marks))
     for number, name in enumerate(mappings, 1):
-        out += mapping(s, number, 0x1000, 0x100000, 0, name, has=(1, 1, 1, 1))
+        out.append(mapping(s, number, 0x1000, 0x100000, 0, name, has=(1, 1, 1, 1)))
     out += tail
     for (name, file, start), ident in functions.items():
-        out += data(5, msg(f1=ident, f2=s(name), f3=s(name), f4=s(file), f5=start))
+        out.append(data(5, msg(f1=ident, f2=s(name), f3=s(name), f4=s(file), f5=start)))
     if default:
-        out += num(14, s(default))
+        out.append(num(14, s(default)))
     with open(path, "wb") as file:
-        file.write(out + s.fields())
+        file.write(b"".join(out) + s.fields())
 
 
 def read(path):
