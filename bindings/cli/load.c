@@ -44,7 +44,10 @@ void cli_load_options(cli_loader *loader, profconv_limits *limits, profconv_conv
 static int settle(cli_loader *loader, profconv_input *input) {
     profconv_format_info format;
     profconv_error error;
-    int status = CLI_OK;
+    int status = CLI_OK, sure = 0;
+    if (!loader->arguments->from && loader->reader &&
+        profconv_probe(loader->registry, input, loader->reader, &sure, &error) == PROFCONV_OK && sure >= 90)
+        return CLI_OK;
     if (loader->arguments->from)
         status = cli_check_format(loader->registry, loader->arguments->from, 0, &format);
     else if (profconv_detect(loader->registry, input, &format, &error))
@@ -75,6 +78,7 @@ int cli_load(cli_loader *loader, const char *name, profconv_profile **out) {
     int status = settle(loader, input);
     if (status == CLI_OK) {
         cli_load_options(loader, &limits, &options);
+        options.from = loader->reader;
         if (profconv_read(loader->registry, input, &options, out, &error))
             status = cli_interrupted() ? CLI_FAILED : cli_fail(profconv_input_name(input), &error);
     }

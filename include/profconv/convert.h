@@ -74,6 +74,11 @@ typedef struct profconv_convert_options {
 PROFCONV_API int profconv_detect(const profconv_registry *registry, profconv_input *input, profconv_format_info *out,
                                  profconv_error *error);
 
+/** How sure the reader of one format is, 0 to 100, that the input is its own; the window is left where it was. For runs of inputs
+ *  that are mostly of one format: asking all readers costs more than reading a small profile. */
+PROFCONV_API int profconv_probe(const profconv_registry *registry, profconv_input *input, const char *format, int *sure,
+                                profconv_error *error);
+
 /** Reads one input. `options->to`, when given, chooses the labels that are read by default. Filters of samples are applied, by
  *  the reader where it has them. */
 PROFCONV_API int profconv_read(const profconv_registry *registry, profconv_input *input,

@@ -37,18 +37,41 @@ static int unknown_format(const profconv_registry *registry, const profconv_inpu
                               at ? tried : "nothing");
 }
 
+/* One byte more than is shown, to know whether the input ends inside the window. */
+static int show_head(profconv_input *input, const uint8_t **head, size_t *size, int *whole, profconv_error *error) {
+    int status = profconv_input_window(input, PFC_PROBE_WINDOW + 1, head, size, error);
+    if (status != PROFCONV_OK)
+        return status;
+    *whole = *size <= PFC_PROBE_WINDOW;
+    if (!*whole)
+        *size = PFC_PROBE_WINDOW;
+    return PROFCONV_OK;
+}
+
+int profconv_probe(const profconv_registry *registry, profconv_input *input, const char *name, int *sure,
+                   profconv_error *error) {
+    const pfc_format *format = NULL;
+    const uint8_t *head = NULL;
+    size_t size = 0;
+    int whole = 0;
+    *sure = 0;
+    int status = pfc_registry_need(registry, name, 0, &format, error);
+    if (status == PROFCONV_OK)
+        status = show_head(input, &head, &size, &whole, error);
+    if (status == PROFCONV_OK && size > 0 && format->reader.probe)
+        *sure = format->reader.probe(format->reader.user, head, size, whole);
+    return status;
+}
+
 int pfc_detect_format(const profconv_registry *registry, profconv_input *input, const pfc_format **out,
                       profconv_error *error) {
     const uint8_t *head = NULL;
     size_t size = 0;
+    int whole = 0;
     *out = NULL;
-    /* One byte more than is shown, to know whether the input ends inside the window. */
-    int status = profconv_input_window(input, PFC_PROBE_WINDOW + 1, &head, &size, error);
+    int status = show_head(input, &head, &size, &whole, error);
     if (status != PROFCONV_OK)
         return status;
-    int whole = size <= PFC_PROBE_WINDOW;
-    if (!whole)
-        size = PFC_PROBE_WINDOW;
     int best = 0;
     for (size_t i = 0; size > 0 && i < registry->formats.count; i++) {
         const pfc_format *format = &registry->formats.data[i];
