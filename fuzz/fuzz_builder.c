@@ -187,7 +187,7 @@ static void go_round(profconv_builder **b) {
 static void call(feed *f, profconv_builder **builder) {
     profconv_builder *b = *builder;
     profconv_mapping row;
-    switch (byte(f) % 19) {
+    switch (byte(f) % 20) {
     case 0:
         add_string(f, b);
         break;
@@ -240,6 +240,11 @@ static void call(feed *f, profconv_builder **builder) {
     case 17:
         set_facts(f, b);
         break;
+    case 19: {
+        profconv_entry entry = {number(f), number(f), id(f, f->mappings), id(f, f->strings), byte(f), 0};
+        profconv_builder_entry(b, &entry);
+        break;
+    }
     default:
         go_round(builder);
         break;

@@ -95,6 +95,9 @@ PROFCONV_API void profconv_builder_range(profconv_builder *builder, profconv_id 
                                          uint64_t count);
 PROFCONV_API void profconv_builder_address(profconv_builder *builder, profconv_id location, uint64_t count);
 
+/** Adds a function's entry; the first row of a (mapping, address, name) stays. */
+PROFCONV_API void profconv_builder_entry(profconv_builder *builder, const profconv_entry *row);
+
 /** Interns a caller frame of a context. */
 PROFCONV_API profconv_id profconv_builder_context(profconv_builder *builder, const profconv_context *row);
 /**

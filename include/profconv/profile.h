@@ -165,6 +165,17 @@ typedef struct profconv_address {
     uint32_t reserved;
 } profconv_address;
 
+/** A function of an image, around addresses of branch records or samples: where its code begins. Filled by symbolization
+ *  when a target needs it (setting symbolize.entries). */
+typedef struct profconv_entry {
+    uint64_t address;    /* of its first byte, in the coordinates of the mapping's locations */
+    uint64_t size;       /* bytes; 0: unknown */
+    profconv_id mapping;
+    profconv_id name;    /* string: linkage name */
+    uint32_t ordinal;    /* 0: a global or weak symbol; else local, the how-manieth of its name by address, from 1 */
+    uint32_t reserved;
+} profconv_entry;
+
 enum {
     PROFCONV_SOURCE_CHECKSUM = 1 << 0,   /* `checksum` is given (pseudo probes) */
     PROFCONV_SOURCE_ATTRIBUTES = 1 << 1, /* `attributes` is given */
@@ -257,12 +268,13 @@ typedef enum profconv_table {
     PROFCONV_TABLE_SYMBOL,  /* symbols known to the profiled binary (LLVM symbol list) */
     PROFCONV_TABLE_COMMENT,
     PROFCONV_TABLE_ATTRIBUTE,
+    PROFCONV_TABLE_ENTRY,
     PROFCONV_TABLE_COUNT_
 } profconv_table;
 
 /** Rows of a table, the none row 0 included, for tables that have one: STRING, FUNCTION, MAPPING, LOCATION, LINE, STACK,
  *  LABEL, LABEL_SET, SOURCE, CONTEXT, SOURCE_BODY, SOURCE_TARGET. The others start at row 0 with their first entry:
- *  SAMPLE_TYPE, SAMPLE, BRANCH, RANGE, ADDRESS, SYMBOL, COMMENT, ATTRIBUTE. */
+ *  SAMPLE_TYPE, SAMPLE, BRANCH, RANGE, ADDRESS, SYMBOL, COMMENT, ATTRIBUTE, ENTRY. */
 PROFCONV_API uint32_t profconv_profile_rows(const profconv_profile *profile, profconv_table table);
 
 PROFCONV_API const profconv_info *profconv_profile_info(const profconv_profile *profile);
@@ -298,6 +310,7 @@ PROFCONV_API int64_t profconv_profile_total(const profconv_profile *profile, uin
 PROFCONV_API const profconv_branch *profconv_profile_branch(const profconv_profile *profile, uint32_t index);
 PROFCONV_API const profconv_range *profconv_profile_range(const profconv_profile *profile, uint32_t index);
 PROFCONV_API const profconv_address *profconv_profile_address(const profconv_profile *profile, uint32_t index);
+PROFCONV_API const profconv_entry *profconv_profile_entry(const profconv_profile *profile, uint32_t index);
 PROFCONV_API const profconv_source *profconv_profile_source(const profconv_profile *profile, profconv_id id);
 PROFCONV_API const profconv_context *profconv_profile_context(const profconv_profile *profile, profconv_id id);
 PROFCONV_API const profconv_source_body *profconv_profile_source_body(const profconv_profile *profile, profconv_id id);

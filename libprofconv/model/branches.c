@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What branch records add up to: edges, linear ranges, and sampled addresses. Rows start at 0, index slots at 1.
+ * What branch records add up to: edges, linear ranges, and sampled addresses; and the entries of the functions
+ * they are in. Rows start at 0, index slots at 1.
  */
 #include "libprofconv/model/build.h"
 
@@ -155,4 +156,50 @@ void profconv_builder_address(profconv_builder *builder, profconv_id location, u
     if (slot == 0 && (slot = add_address(builder, location, hash)) == 0)
         return;
     pfc_builder_add(builder, &builder->model.addresses.data[slot - 1].count, count);
+}
+
+/* ---- entries ---- */
+
+static inline uint64_t hash_entry(const profconv_entry *row) {
+    return pfc_hash_mix(row->address, pfc_pair(row->mapping, row->name));
+}
+
+static uint64_t rehash_entry(const void *user, uint32_t slot) {
+    return hash_entry(&((const pfc_model *)user)->entries.data[slot - 1]);
+}
+
+static int has_entry(const profconv_builder *b, const profconv_entry *wanted, uint64_t hash) {
+    pfc_probe probe = pfc_index_start(&b->index.entries, hash);
+    uint32_t slot;
+    while ((slot = pfc_index_next(&b->index.entries, &probe)) != 0) {
+        const profconv_entry *row = &b->model.entries.data[slot - 1];
+        if (row->address == wanted->address && row->mapping == wanted->mapping && row->name == wanted->name)
+            return 1;
+    }
+    return 0;
+}
+
+void profconv_builder_entry(profconv_builder *builder, const profconv_entry *row) {
+    pfc_model *m = &builder->model;
+    uint64_t hash = hash_entry(row);
+    if (pfc_stopped(builder) || has_entry(builder, row, hash))
+        return;
+    if (pfc_index_pending(&builder->index.entries, 0, m->entries.count) &&
+        (pfc_builder_fill(builder, &builder->index.entries, 1, m->entries.count + 1, rehash_entry) ||
+         has_entry(builder, row, hash)))
+        return;
+    if (row->mapping >= m->mappings.count) {
+        pfc_builder_fail_id(builder, "entry: mapping", row->mapping);
+        return;
+    }
+    if (!pfc_is_string(builder, row->name)) {
+        pfc_builder_fail_id(builder, "entry: name", row->name);
+        return;
+    }
+    if (PFC_ROOM(builder, &m->entries, "entry"))
+        return;
+    m->entries.data[m->entries.count] = *row;
+    m->entries.data[m->entries.count].reserved = 0;
+    if (pfc_builder_index(builder, &builder->index.entries, hash, (uint32_t)m->entries.count + 1, rehash_entry) == 0)
+        m->entries.count++;
 }

@@ -103,7 +103,8 @@ static void free_indexes(profconv_builder *b) {
         &b->index.strings,  &b->index.functions,     &b->index.mappings,       &b->index.locations,
         &b->index.stacks,   &b->index.labels,        &b->index.label_sets,     &b->index.samples,
         &b->index.branches, &b->index.ranges,        &b->index.addresses,      &b->index.sources,
-        &b->index.contexts, &b->index.source_bodies, &b->index.source_targets, &b->index.symbols};
+        &b->index.contexts, &b->index.source_bodies, &b->index.source_targets, &b->index.symbols,
+        &b->index.entries};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         pfc_index_free(&b->model.mem, all[i]);
 }
@@ -177,6 +178,7 @@ void pfc_model_free(pfc_model *m) {
     PFC_VEC_FREE(mem, &m->branches);
     PFC_VEC_FREE(mem, &m->ranges);
     PFC_VEC_FREE(mem, &m->addresses);
+    PFC_VEC_FREE(mem, &m->entries);
     PFC_VEC_FREE(mem, &m->sources);
     PFC_VEC_FREE(mem, &m->contexts);
     PFC_VEC_FREE(mem, &m->source_bodies);
@@ -271,6 +273,7 @@ static void shrink_all(pfc_model *m) {
     SHRINK(m, m->branches);
     SHRINK(m, m->ranges);
     SHRINK(m, m->addresses);
+    SHRINK(m, m->entries);
     SHRINK(m, m->sources);
     SHRINK(m, m->contexts);
     SHRINK(m, m->source_bodies);

@@ -130,6 +130,9 @@ static int check_branches(const pfc_model *m, profconv_error *error) {
         REQUIRE(m->ranges.data[i].begin < locations && m->ranges.data[i].end < locations, "range's locations exist", i);
     for (size_t i = 0; i < m->addresses.count; i++)
         REQUIRE(m->addresses.data[i].location < locations, "address's location exists", i);
+    for (size_t i = 0; i < m->entries.count; i++)
+        REQUIRE(m->entries.data[i].mapping < m->mappings.count && m->entries.data[i].name < m->strings.count,
+                "entry's mapping and name exist", i);
     return PROFCONV_OK;
 }
 

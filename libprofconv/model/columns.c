@@ -69,6 +69,11 @@ static const column columns[] = {
     C(RANGE, profconv_range, end, U32),
     C(ADDRESS, profconv_address, count, U64),
     C(ADDRESS, profconv_address, location, U32),
+    C(ENTRY, profconv_entry, address, U64),
+    C(ENTRY, profconv_entry, size, U64),
+    C(ENTRY, profconv_entry, mapping, U32),
+    C(ENTRY, profconv_entry, name, U32),
+    C(ENTRY, profconv_entry, ordinal, U32),
     C(SOURCE, profconv_source, total, U64),
     C(SOURCE, profconv_source, head, U64),
     C(SOURCE, profconv_source, checksum, U64),
@@ -145,6 +150,8 @@ static profconv_column rows(const pfc_model *m, profconv_table table) {
         return ROWS(m, comments);
     case PROFCONV_TABLE_ATTRIBUTE:
         return ROWS(m, attributes);
+    case PROFCONV_TABLE_ENTRY:
+        return ROWS(m, entries);
     case PROFCONV_TABLE_SAMPLE:
     case PROFCONV_TABLE_COUNT_:
         break;

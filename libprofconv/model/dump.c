@@ -321,6 +321,15 @@ static void dump_branches(dump *d) {
         number(d, "count", m->addresses.data[i].count);
         end(d);
     }
+    for (size_t i = 0; i < m->entries.count && !d->status; i++) {
+        row(d, "entry", i);
+        number(d, "mapping", m->entries.data[i].mapping);
+        hex(d, "address", m->entries.data[i].address);
+        number(d, "size", m->entries.data[i].size);
+        string(d, "name", m->entries.data[i].name);
+        number(d, "ordinal", m->entries.data[i].ordinal);
+        end(d);
+    }
 }
 
 static void dump_source(dump *d, size_t id) {

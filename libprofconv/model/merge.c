@@ -194,6 +194,13 @@ static void merge_branches(pfc_merge *g) {
     for (size_t i = 0; i < from->addresses.count; i++)
         profconv_builder_address(b, g->locations[from->addresses.data[i].location],
                                  scale(g, from->addresses.data[i].count));
+    for (size_t i = 0; i < from->entries.count; i++) {
+        profconv_entry r = from->entries.data[i];
+        r.address += g->shifts[r.mapping];
+        r.mapping = g->mappings[r.mapping];
+        r.name = pfc_merge_string(g, r.name);
+        profconv_builder_entry(b, &r);
+    }
 }
 
 /* Functions whose checksums differ come from different code, so their probes are not the same places: the one that is there

@@ -54,6 +54,7 @@ typedef struct pfc_model {
     PFC_VEC(profconv_branch) branches;
     PFC_VEC(profconv_range) ranges;
     PFC_VEC(profconv_address) addresses;
+    PFC_VEC(profconv_entry) entries;
     PFC_VEC(profconv_source) sources;
     PFC_VEC(profconv_context) contexts;
     PFC_VEC(profconv_source_body) source_bodies;
@@ -69,7 +70,7 @@ struct profconv_profile {
 
 typedef struct pfc_builder_indexes {
     pfc_index strings, functions, mappings, locations, stacks, labels, label_sets, samples, branches, ranges,
-        addresses, sources, contexts, source_bodies, source_targets, symbols;
+        addresses, entries, sources, contexts, source_bodies, source_targets, symbols;
 } pfc_builder_indexes;
 
 struct profconv_builder {

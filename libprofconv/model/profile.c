@@ -50,6 +50,8 @@ uint32_t profconv_profile_rows(const profconv_profile *profile, profconv_table t
         return (uint32_t)m->comments.count;
     case PROFCONV_TABLE_ATTRIBUTE:
         return (uint32_t)m->attributes.count;
+    case PROFCONV_TABLE_ENTRY:
+        return (uint32_t)m->entries.count;
     case PROFCONV_TABLE_COUNT_:
         break;
     }
@@ -81,6 +83,7 @@ ROW(sample_type, profconv_sample_type, sample_types)
 ROW(branch, profconv_branch, branches)
 ROW(range, profconv_range, ranges)
 ROW(address, profconv_address, addresses)
+ROW(entry, profconv_entry, entries)
 ROW(source, profconv_source, sources)
 ROW(context, profconv_context, contexts)
 ROW(source_body, profconv_source_body, source_bodies)

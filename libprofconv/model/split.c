@@ -142,6 +142,12 @@ static void add_facts(splitter *s, int first_part) {
         row.event = string_id(s, row.event);
         profconv_builder_sample_type(s->builder, &row);
     }
+    for (uint32_t i = 0; first_part && i < profconv_profile_rows(p, PROFCONV_TABLE_ENTRY); i++) {
+        profconv_entry row = *profconv_profile_entry(p, i);
+        row.mapping = mapping_id(s, row.mapping);
+        row.name = string_id(s, row.name);
+        profconv_builder_entry(s->builder, &row);
+    }
 }
 
 static void add_row(splitter *s, uint64_t at) {

@@ -55,7 +55,9 @@ int pfc_run_name_in_binary(pfc_run *run, pfc_binary *binary, const pfc_key *keys
             line_count = make_lines(run, frames, n, lines);
             full = pfc_binary_frames_from_debug_info(binary) && !(run->frame_flags & PFC_FRAMES_NO_INLINE);
         }
-        if (line_count) {
+        if (line_count && run->model->locations.data[keys[i].id].line_count && !run->force) {
+            /* It has names, and is here for its entry only. */
+        } else if (line_count) {
             pfc_builder_set_lines(run->builder, keys[i].id, lines, line_count);
             run->inlined[run->model->locations.data[keys[i].id].mapping] += full != 0;
         } else {
@@ -134,6 +136,8 @@ static int name_group(pfc_run *run, pfc_binary *binary, const pfc_group *group, 
     int status = make_keys(run, binary, group, keys, &count, &outside);
     if (!status)
         status = pfc_run_name_in_binary(run, binary, keys, count, &unnamed);
+    if (!status && run->entries)
+        status = pfc_run_entries(run, binary, keys, count);
     pfc_free(run->mem, keys, group->count * sizeof *keys);
     if (outside)
         profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "address-outside-segments", outside, 0,

@@ -26,6 +26,7 @@ static const profconv_setting settings[] = {
     {"demangle", PROFCONV_SETTING_ENUM, "full", "full|simple|none",
      "C++ and Rust names: with arguments, without, or as linked"},
     {"force", PROFCONV_SETTING_BOOL, "no", NULL, "look up again what has names already"},
+    {"entries", PROFCONV_SETTING_BOOL, "no", NULL, "note where the functions around addresses begin"},
     {NULL, PROFCONV_SETTING_BOOL, NULL, NULL, NULL}};
 
 static int starts_with(profconv_string s, const char *prefix) {
@@ -75,6 +76,8 @@ static int wanted(const pfc_run *run, const profconv_location *location) {
     if (location->mapping == 0 || location->mapping >= run->model->mappings.count)
         return 0;
     if (run->force)
+        return 1;
+    if (run->entries && place_of(run, &run->model->mappings.data[location->mapping]) == PFC_PLACE_FILE)
         return 1;
     return location->line_count == 0 && !(location->flags & PROFCONV_LOCATION_NO_SYMBOL);
 }
@@ -249,6 +252,7 @@ static int read_settings(pfc_run *run) {
     int style = pfc_demangle_style(profconv_options_string(o, "symbolize", settings, "demangle"));
     pfc_names_init(&run->names, run->builder, run->mem, style);
     run->force = profconv_options_bool(o, "symbolize", settings, "force");
+    run->entries = profconv_options_bool(o, "symbolize", settings, "entries");
     run->frame_flags = (profconv_options_bool(o, "symbolize", settings, "inline") ? 0 : PFC_FRAMES_NO_INLINE) |
                        (profconv_options_bool(o, "symbolize", settings, "lines") ? 0 : PFC_FRAMES_NO_LINES);
     run->vmlinux = profconv_options_string(o, "symbolize", settings, "vmlinux");

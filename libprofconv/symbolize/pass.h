@@ -108,6 +108,7 @@ typedef struct pfc_run {
     pfc_finder finder; /* borrowed from files */
     int frame_flags;   /* PFC_FRAMES_* */
     int force;
+    int entries; /* the functions around addresses are wanted too */
     const char *vmlinux, *kallsyms, *perf_map_dir;
     int (*tick)(void *user, const char *stage, uint64_t done, uint64_t total);
     void *tick_user;
@@ -130,6 +131,8 @@ int pfc_run_name_in_binary(pfc_run *run, pfc_binary *binary, const pfc_key *keys
 /* Gives the locations their names from `answers`; *unnamed counts those without, which are moved to the front of
  * `keys`. */
 int pfc_run_name_by_answers(pfc_run *run, pfc_answers *answers, pfc_key *keys, uint64_t *unnamed);
+/* Adds the functions around the addresses of `keys`, sorted as above, to the entries. A status on failure. */
+int pfc_run_entries(pfc_run *run, pfc_binary *binary, const pfc_key *keys, size_t count);
 void pfc_run_note_file(pfc_run *run, const pfc_group *group, const char *file, const char *id,
                        const pfc_find_result *result);
 

@@ -108,6 +108,15 @@ uint32_t pfc_copy_sample_type(pfc_copy *c, uint32_t index) {
     return profconv_builder_sample_type(c->builder, &row);
 }
 
+void pfc_copy_entries(pfc_copy *c) {
+    for (uint32_t i = 0; i < profconv_profile_rows(c->from, PROFCONV_TABLE_ENTRY) && !pfc_copy_stopped(c); i++) {
+        profconv_entry row = *profconv_profile_entry(c->from, i);
+        row.mapping = pfc_copy_mapping(c, row.mapping);
+        row.name = pfc_copy_string(c, row.name);
+        profconv_builder_entry(c->builder, &row);
+    }
+}
+
 void pfc_copy_branches(pfc_copy *c) {
     const profconv_profile *p = c->from;
     for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_BRANCH) && !pfc_copy_stopped(c); i++) {
@@ -124,6 +133,7 @@ void pfc_copy_branches(pfc_copy *c) {
         const profconv_address *a = profconv_profile_address(p, i);
         profconv_builder_address(c->builder, pfc_copy_location(c, a->location), a->count);
     }
+    pfc_copy_entries(c);
 }
 
 profconv_id pfc_copy_pseudo(pfc_copy *c, profconv_id mapping, profconv_id name, profconv_id file) {

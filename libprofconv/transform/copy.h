@@ -43,6 +43,7 @@ profconv_id pfc_copy_label_set(pfc_copy *copy, profconv_id id);
 uint32_t pfc_copy_sample_type(pfc_copy *copy, uint32_t index);
 /* Branches, ranges, addresses, and the tables of source counts with their symbols. */
 void pfc_copy_branches(pfc_copy *copy);
+void pfc_copy_entries(pfc_copy *copy);
 
 /* A frame "name" in `file` (builder's strings), without an address. */
 profconv_id pfc_copy_pseudo(pfc_copy *copy, profconv_id mapping, profconv_id name, profconv_id file);

@@ -49,6 +49,7 @@ static void scale_branches(pfc_copy *c, const pfc_scaling *by, uint64_t *saturat
         if (count)
             profconv_builder_address(c->builder, pfc_copy_location(c, a->location), count);
     }
+    pfc_copy_entries(c);
     for (size_t i = 0; i < sizeof s / sizeof *s; i++)
         *saturated += s[i].saturated;
 }

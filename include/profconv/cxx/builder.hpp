@@ -105,6 +105,7 @@ public:
         profconv_builder_range(p_, begin, end, count);
     }
     void address(profconv_id location_id, std::uint64_t count) const { profconv_builder_address(p_, location_id, count); }
+    void entry(const profconv_entry &row) const { profconv_builder_entry(p_, &row); }
     profconv_id context(const profconv_context &row) const { return profconv_builder_context(p_, &row); }
     profconv_id source(const profconv_source &row) const { return profconv_builder_source(p_, &row); }
     profconv_id source_body(profconv_id source_id, std::uint32_t line, std::uint32_t discriminator,

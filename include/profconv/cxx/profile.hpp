@@ -246,6 +246,18 @@ public:
     const profconv_address &c() const { return *profconv_profile_address(p_, id_); }
 };
 
+class entry : public detail::row {
+public:
+    using row::row;
+    explicit operator bool() const = delete;
+    profconv::mapping mapping() const { return {p_, c().mapping}; }
+    std::string_view name() const { return text(c().name); }
+    std::uint64_t address() const { return c().address; }
+    std::uint64_t size() const { return c().size; }
+    std::uint32_t ordinal() const { return c().ordinal; }
+    const profconv_entry &c() const { return *profconv_profile_entry(p_, id_); }
+};
+
 class context : public detail::row {
 public:
     using row::row;
@@ -343,6 +355,7 @@ public:
     rows<profconv::branch> branches() const { return from_0<profconv::branch>(PROFCONV_TABLE_BRANCH); }
     rows<profconv::branch_range> branch_ranges() const { return from_0<profconv::branch_range>(PROFCONV_TABLE_RANGE); }
     rows<profconv::address> addresses() const { return from_0<profconv::address>(PROFCONV_TABLE_ADDRESS); }
+    rows<profconv::entry> entries() const { return from_0<profconv::entry>(PROFCONV_TABLE_ENTRY); }
     /** Without row 0, as the following. */
     rows<profconv::function> functions() const { return from_1<profconv::function>(PROFCONV_TABLE_FUNCTION); }
     rows<profconv::mapping> mappings() const { return from_1<profconv::mapping>(PROFCONV_TABLE_MAPPING); }

@@ -7,29 +7,15 @@
 #include <string.h>
 
 #include "libprofconv/base/sort.h"
-#include "libprofconv/formats/branch-maps/maps.h"
-
-typedef struct pfc_binary {
-    profconv_id mapping;                  /* one of its rows */
-    uint64_t ranges, branches, addresses; /* sums of counts */
-} pfc_binary;
-
-typedef struct pfc_choice {
-    pfc_mem *mem;
-    const profconv_profile *profile;
-    uint32_t mapping_rows;
-    uint32_t *group;              /* by mapping id: index in `binaries` */
-    PFC_VEC(pfc_binary) binaries; /* [0] is "no mapping" */
-    int leaves;                   /* addresses are the leaves of the samples */
-    uint32_t leaf_type;
-    uint32_t chosen;
-} pfc_choice;
+#include "libprofconv/formats/branch-maps/choice.h"
 
 static uint32_t group_of(const pfc_choice *c, profconv_id location) {
     return location ? c->group[profconv_profile_location(c->profile, location)->mapping] : 0;
 }
 
-static uint64_t offset_of(const pfc_choice *c, profconv_id location) {
+int pfc_choice_has(const pfc_choice *c, profconv_id location) { return group_of(c, location) == c->chosen; }
+
+uint64_t pfc_choice_offset(const pfc_choice *c, profconv_id location) {
     const profconv_location *l = profconv_profile_location(c->profile, location);
     const profconv_mapping *m = profconv_profile_mapping(c->profile, l->mapping);
     return l->address - m->start + m->file_offset;
@@ -42,7 +28,7 @@ static int group_mappings(pfc_choice *c) {
     size_t bytes = c->mapping_rows * sizeof(pfc_key);
     pfc_key *keys = (pfc_key *)pfc_alloc(c->mem, bytes);
     c->group = (uint32_t *)pfc_alloc_zero(c->mem, c->mapping_rows * sizeof *c->group);
-    pfc_binary none = {0, 0, 0, 0};
+    pfc_map_binary none = {0, 0, 0, 0};
     int status = keys && c->group ? PFC_VEC_PUSH(c->mem, &c->binaries, none) : c->mem->failed;
     if (status == PROFCONV_OK) {
         for (uint32_t i = 1; i < c->mapping_rows; i++) {
@@ -54,7 +40,7 @@ static int group_mappings(pfc_choice *c) {
     }
     for (uint32_t i = 0; status == PROFCONV_OK && i + 1 < c->mapping_rows; i++) {
         if (i == 0 || keys[i].key != keys[i - 1].key) {
-            pfc_binary binary = {keys[i].id, 0, 0, 0};
+            pfc_map_binary binary = {keys[i].id, 0, 0, 0};
             status = PFC_VEC_PUSH(c->mem, &c->binaries, binary);
         }
         c->group[keys[i].id] = (uint32_t)c->binaries.count - 1;
@@ -66,11 +52,11 @@ static int group_mappings(pfc_choice *c) {
 
 /* ---- the addresses, from their table or from the leaves of samples ---- */
 
-static uint32_t address_rows(const pfc_choice *c) {
+uint32_t pfc_choice_address_rows(const pfc_choice *c) {
     return profconv_profile_rows(c->profile, c->leaves ? PROFCONV_TABLE_SAMPLE : PROFCONV_TABLE_ADDRESS);
 }
 
-static profconv_address address_row(const pfc_choice *c, uint32_t i) {
+profconv_address pfc_choice_address(const pfc_choice *c, uint32_t i) {
     if (!c->leaves)
         return *profconv_profile_address(c->profile, i);
     profconv_id stack = profconv_profile_sample_stack(c->profile, i);
@@ -98,28 +84,28 @@ static void weigh(pfc_choice *c) {
     const profconv_profile *p = c->profile;
     for (uint32_t i = 0, n = profconv_profile_rows(p, PROFCONV_TABLE_RANGE); i < n; i++) {
         const profconv_range *r = profconv_profile_range(p, i);
-        pfc_binary *b = &c->binaries.data[group_of(c, r->begin)];
+        pfc_map_binary *b = &c->binaries.data[group_of(c, r->begin)];
         b->ranges = pfc_add_sat(b->ranges, r->count);
     }
     for (uint32_t i = 0, n = profconv_profile_rows(p, PROFCONV_TABLE_BRANCH); i < n; i++) {
         const profconv_branch *r = profconv_profile_branch(p, i);
-        pfc_binary *b = &c->binaries.data[group_of(c, r->to)];
+        pfc_map_binary *b = &c->binaries.data[group_of(c, r->to)];
         b->branches = pfc_add_sat(b->branches, r->count);
     }
-    for (uint32_t i = 0, n = address_rows(c); i < n; i++) {
-        profconv_address r = address_row(c, i);
-        pfc_binary *b = &c->binaries.data[group_of(c, r.location)];
+    for (uint32_t i = 0, n = pfc_choice_address_rows(c); i < n; i++) {
+        profconv_address r = pfc_choice_address(c, i);
+        pfc_map_binary *b = &c->binaries.data[group_of(c, r.location)];
         b->addresses = pfc_add_sat(b->addresses, r.count);
     }
 }
 
-static int heavier(const pfc_binary *a, const pfc_binary *b) {
+static int heavier(const pfc_map_binary *a, const pfc_map_binary *b) {
     if (a->ranges != b->ranges)
         return a->ranges > b->ranges;
     return a->branches != b->branches ? a->branches > b->branches : a->addresses > b->addresses;
 }
 
-static int counted(const pfc_binary *b) { return b->ranges || b->branches || b->addresses; }
+static int counted(const pfc_map_binary *b) { return b->ranges || b->branches || b->addresses; }
 
 static int equal(profconv_string s, const char *text, size_t size) {
     return s.size == size && memcmp(s.data, text, size) == 0;
@@ -136,7 +122,7 @@ static profconv_string base_name(profconv_string path) {
 
 /* 3: the path or the build-id, 2: the beginning of the build-id (8 digits or more), 1: the base name, 0: another
  * binary. */
-static int match(const pfc_choice *c, const pfc_binary *binary, const char *wanted) {
+static int match(const pfc_choice *c, const pfc_map_binary *binary, const char *wanted) {
     const profconv_mapping *m = profconv_profile_mapping(c->profile, binary->mapping);
     profconv_string file = profconv_profile_string(c->profile, m->file);
     profconv_string id = profconv_profile_string(c->profile, m->build_id);
@@ -150,7 +136,7 @@ static int match(const pfc_choice *c, const pfc_binary *binary, const char *want
     return base.size > 0 && equal(own, base.data, base.size);
 }
 
-static int code_of_a_file(const pfc_choice *c, const pfc_binary *b) {
+static int code_of_a_file(const pfc_choice *c, const pfc_map_binary *b) {
     uint32_t kind = profconv_profile_mapping(c->profile, b->mapping)->kind;
     return kind != PROFCONV_MAPPING_JIT && kind != PROFCONV_MAPPING_ANONYMOUS && kind != PROFCONV_MAPPING_VDSO &&
            kind != PROFCONV_MAPPING_GUEST;
@@ -177,7 +163,7 @@ static int no_such_binary(pfc_choice *c, const char *wanted, profconv_error *err
                 best = i;
         if (best == 0)
             break;
-        pfc_binary *b = &c->binaries.data[best];
+        pfc_map_binary *b = &c->binaries.data[best];
         char name[128];
         name_of(c, best, name, sizeof name);
         int n = snprintf(list + at, sizeof list - at, "%s%s (%llu)", at ? ", " : "", name,
@@ -199,7 +185,7 @@ static int choose(pfc_choice *c, const char *wanted, profconv_report *report, pr
     int best_match = 0;
     uint64_t others = 0;
     for (uint32_t i = 1; i < c->binaries.count; i++) {
-        const pfc_binary *b = &c->binaries.data[i];
+        const pfc_map_binary *b = &c->binaries.data[i];
         int m = wanted ? match(c, b, wanted) : code_of_a_file(c, b);
         if (!m || m < best_match || !counted(b))
             continue;
@@ -248,7 +234,7 @@ static int collect_ranges(const pfc_choice *c, pfc_maps *maps, profconv_report *
             outside_sum = pfc_add_sat(outside_sum, r->count);
             continue;
         }
-        uint64_t begin = offset_of(c, r->begin), end = offset_of(c, r->end);
+        uint64_t begin = pfc_choice_offset(c, r->begin), end = pfc_choice_offset(c, r->end);
         if (end < begin) {
             backward++;
             backward_sum = pfc_add_sat(backward_sum, r->count);
@@ -268,9 +254,9 @@ static int collect_branches(const pfc_choice *c, pfc_maps *maps, profconv_report
         const profconv_branch *r = profconv_profile_branch(c->profile, i);
         int from = group_of(c, r->from) == c->chosen, to = group_of(c, r->to) == c->chosen;
         if (from && to) {
-            status = add_row(maps->mem, &maps->branches, offset_of(c, r->from), offset_of(c, r->to), r->count);
+            status = add_row(maps->mem, &maps->branches, pfc_choice_offset(c, r->from), pfc_choice_offset(c, r->to), r->count);
         } else if (to) {
-            status = add_row(maps->mem, &maps->entries, 0, offset_of(c, r->to), r->count);
+            status = add_row(maps->mem, &maps->entries, 0, pfc_choice_offset(c, r->to), r->count);
         } else {
             outside++;
             outside_sum = pfc_add_sat(outside_sum, r->count);
@@ -282,14 +268,14 @@ static int collect_branches(const pfc_choice *c, pfc_maps *maps, profconv_report
 
 static int collect_addresses(const pfc_choice *c, pfc_maps *maps, profconv_report *report) {
     uint64_t outside = 0, outside_sum = 0;
-    for (uint32_t i = 0, n = address_rows(c); i < n; i++) {
-        profconv_address r = address_row(c, i);
+    for (uint32_t i = 0, n = pfc_choice_address_rows(c); i < n; i++) {
+        profconv_address r = pfc_choice_address(c, i);
         if (r.count == 0)
             continue;
         if (group_of(c, r.location) != c->chosen) {
             outside++;
             outside_sum = pfc_add_sat(outside_sum, r.count);
-        } else if (add_row(maps->mem, &maps->addresses, offset_of(c, r.location), 0, r.count)) {
+        } else if (add_row(maps->mem, &maps->addresses, pfc_choice_offset(c, r.location), 0, r.count)) {
             return maps->mem->failed;
         }
     }
@@ -335,20 +321,31 @@ static int sort_rows(pfc_mem *mem, pfc_map_rows *rows) {
     return status;
 }
 
+int pfc_choice_make(pfc_choice *c, pfc_mem *mem, const profconv_profile *profile, const char *binary,
+                    profconv_report *report, profconv_error *error) {
+    memset(c, 0, sizeof *c);
+    c->mem = mem;
+    c->profile = profile;
+    int status = group_mappings(c);
+    if (status == PROFCONV_OK) {
+        choose_addresses(c);
+        weigh(c);
+        status = choose(c, binary, report, error);
+    }
+    return status;
+}
+
+void pfc_choice_free(pfc_choice *c) {
+    PFC_VEC_FREE(c->mem, &c->binaries);
+    pfc_free(c->mem, c->group, c->group ? c->mapping_rows * sizeof *c->group : 0);
+}
+
 int pfc_maps_make(pfc_maps *maps, pfc_mem *mem, const profconv_profile *profile, const char *binary,
                   profconv_report *report, profconv_error *error) {
     pfc_choice c;
-    memset(&c, 0, sizeof c);
     memset(maps, 0, sizeof *maps);
     maps->mem = mem;
-    c.mem = mem;
-    c.profile = profile;
-    int status = group_mappings(&c);
-    if (status == PROFCONV_OK) {
-        choose_addresses(&c);
-        weigh(&c);
-        status = choose(&c, binary, report, error);
-    }
+    int status = pfc_choice_make(&c, mem, profile, binary, report, error);
     if (status == PROFCONV_OK)
         status = collect_ranges(&c, maps, report);
     if (status == PROFCONV_OK)
@@ -358,9 +355,7 @@ int pfc_maps_make(pfc_maps *maps, pfc_mem *mem, const profconv_profile *profile,
     pfc_map_rows *all[] = {&maps->ranges, &maps->branches, &maps->addresses, &maps->entries};
     for (size_t i = 0; status == PROFCONV_OK && i < sizeof all / sizeof *all; i++)
         status = sort_rows(mem, all[i]);
-    PFC_VEC_FREE(mem, &c.binaries);
-    if (c.group)
-        pfc_free(mem, c.group, c.mapping_rows * sizeof *c.group);
+    pfc_choice_free(&c);
     return mem->failed ? pfc_mem_error(mem, error) : status;
 }
 
