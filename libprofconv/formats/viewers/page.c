@@ -252,7 +252,7 @@ int pfc_flame_page(pfc_flame *flame) {
     pfc_flame_title(flame, out);
     pfc_buf_text(out, "</title>\n<style>");
     add_lines(out, flame_css, sizeof flame_css / sizeof *flame_css);
-    pfc_buf_text(out, "</style>\n</head>\n<body>\n<noscript>\n");
+    pfc_buf_text(out, "</style>\n</head>\n<body class=\"still\">\n<noscript>\n");
     int status = pfc_flame_picture(flame, 0);
     if (status)
         return status;

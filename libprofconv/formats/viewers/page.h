@@ -25,7 +25,7 @@ static const char *const flame_css[] = {
     "#legend { display: flex; flex-wrap: wrap; gap: 2px 14px; margin-top: 7px; font-size: 12px; color: var(--dim); }\n",
     "#legend span { display: inline-flex; align-items: center; gap: 5px; }\n",
     "#legend i { width: 12px; height: 12px; border-radius: 2px; display: inline-block; border: 1px solid rgba(0, 0, 0, .2); }\n",
-    "#sides { display: none; padding: 4px 14px 0; font-weight: 600; }\n",
+    "#sides { display: none; gap: 12px; padding: 4px 14px 0; font-weight: 600; }\n",
     "#sides span { flex: 1; }\n",
     "[data-layout=\"side\"] #sides { display: flex; }\n",
     "#stage { flex: 1; min-height: 0; overflow-x: hidden; overflow-y: auto; position: relative; margin: 6px 14px 0; }\n",
@@ -38,10 +38,11 @@ static const char *const flame_css[] = {
     "dialog dt { font-weight: 600; float: left; clear: left; width: 9em; }\n",
     "dialog dd { margin: 0 0 3px 9.5em; }\n",
     "noscript { display: block; overflow: auto; }\n",
-    "body.still { display: block; }\n",
+    "body.still > :not(noscript) { display: none; }\n",
+    "[hidden] { display: none !important; }\n",
     "@media (max-width: 600px) { header { padding: 8px; } #stage { margin: 4px 6px 0; } input[type=\"search\"] { width: 10em; } }\n",
 };
-static const char flame_css_hash[] = "sha256-pGrnWNP+5sLSV58GHKckCwuQqMa6bES1Cf8QD2XT1Uo=";
+static const char flame_css_hash[] = "sha256-wLwLD7zUN+szJErA6JDOQ616BJzW43Dtz0mzvIjL1Ic=";
 
 static const char *const flame_js[] = {
     "// SPDX-License-Identifier: MIT\n",
@@ -655,6 +656,7 @@ static const char *const flame_js[] = {
     "    actions[event.key]();\n",
     "  });\n",
     "\n",
+    "  document.body.classList.remove(\"still\");\n",
     "  theme();\n",
     "  press(\"invert\", state.inverted);\n",
     "  press(\"turn\", !state.down);\n",
@@ -664,7 +666,7 @@ static const char *const flame_js[] = {
     "  refresh(true);\n",
     "}());\n",
 };
-static const char flame_js_hash[] = "sha256-OO15y5yzoXVvFgRmeKdNo8juQkP+8eJ95gNoLtyj8Vo=";
+static const char flame_js_hash[] = "sha256-flQ8PsRMGyenyqBfUWsY7XVawg05tnoy4pOnwUlEv2s=";
 /* clang-format on */
 
 #endif

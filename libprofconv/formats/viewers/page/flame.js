@@ -609,6 +609,7 @@
     actions[event.key]();
   });
 
+  document.body.classList.remove("still");
   theme();
   press("invert", state.inverted);
   press("turn", !state.down);
