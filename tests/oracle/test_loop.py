@@ -5,7 +5,7 @@
 A recording by the clock (no branch records), and one of last-branch records made by single steps (lbr_record.c beside
 the corpus), to clang in its three encodings and to gcc in the version that it takes. The program has a function that
 is too large to be inlined, called once from a hot and once from a cold place: clang must say that it inlined the hot
-call, which it does not without the profile; gcc's dump must have counts out of the profile. What is compiled must
+call, which it does not without the profile, and lay the cold block out of the loop; gcc's dump must have counts out of the profile. What is compiled must
 still compute the same. The speed ratios are shown and prove nothing.
 """
 import os
@@ -125,6 +125,14 @@ def clang_remarks(said):
     return set(re.findall(r"'mix' inlined into '(\w+)'", said))
 
 
+def cold_block_moved(program):
+    """Nonzero when main reaches the call of rare() by a jump only: nothing that runs falls into its block."""
+    listing = run("objdump", "-d", "--no-show-raw-insn", "--disassemble=main", program).stdout
+    jumps = re.findall(r"\b(j\w+|ret|call)\b *(.*)", listing)
+    call = next((i for i, (name, where) in enumerate(jumps) if name == "call" and "<rare" in where), 0)
+    return call > 0 and jumps[call - 1][0] in ("jmp", "ret")
+
+
 def with_clang(loop):
     flags = ("-fdebug-info-for-profiling", "-Rpass=inline")
     before, said = loop.compile(CLANG, "before.clang", *flags)
@@ -141,6 +149,9 @@ def with_clang(loop):
             check("warning" not in said and "error" not in said, said[:500])
             check(clang_remarks(said) == {"main"},
                   "%s, %s: not the hot call alone is inlined: %s" % (what, target, said))
+            if shutil.which("objdump"):
+                check(not cold_block_moved(before), "the cold block stands aside without a profile, so nothing can be seen")
+                check(cold_block_moved(after), "%s, %s: the cold block was not moved out of the way" % (what, target))
             loop.same_result(after)
         loop.ratio("clang, " + what, before, after)
 
