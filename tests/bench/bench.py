@@ -363,24 +363,23 @@ def lbr_row(args, data, binary):
 
 
 def parts_of_a_profile(args):
-    """1,000 pprofs of some 58 KB: a large profile cut up, so that they share functions and no sample."""
+    """1,000 pprofs of some 60 KB: a large profile cut up, so that they share functions and no sample; when there are fewer parts,
+    some are taken again."""
     count = 100 if args.quick else 1000
-    folder = os.path.join(args.work, "parts-%d" % count)
+    folder = os.path.join(args.work, "parts-%d" % PART_SAMPLES)
     if not os.path.isdir(folder):
         whole = os.path.join(args.work, "varied-labels.pb.gz")
-        call([args.profconv, "convert", "-q", "-s", "convert.symbolize=no", "--labels", "tid,timestamp", "-o", whole,
+        call([args.profconv, "convert", "-q", "-s", "convert.symbolize=no", "--labels", "tid", "-o", whole,
               recording(args, fp_megabytes(args), 1)])
         shutil.rmtree(folder + ".part", ignore_errors=True)
         os.mkdir(folder + ".part")
         call([args.profconv, "split", "-q", "--max-samples", str(PART_SAMPLES), "-o", os.path.join(folder + ".part", "p"), whole])
         os.rename(folder + ".part", folder)
-    files = sorted(os.path.join(folder, name) for name in os.listdir(folder))[:count]
-    if len(files) < count:
-        raise Skip("the recording gave %d parts only" % len(files))
-    return files
+    files = sorted(os.path.join(folder, name) for name in os.listdir(folder))
+    return (files * (count // len(files) + 1))[:count]
 
 
-PART_SAMPLES = 800
+PART_SAMPLES = 2500
 
 
 @row
@@ -408,7 +407,7 @@ def sample_profiles(args):
                         continue
                     lines = ["%d: %d" % (line, choose.randrange(1, 100000)) for line in range(1, 3 + f % 60)]
                     lines[-1] += " _ZN3app6worker%dEv:%d" % (f * 7 % 20000, choose.randrange(1, 1000))
-                    inlined = "\n  %d: _ZN3app5small%dEv:%d\n   1: %d\n   2.1: %d" % (3 + f % 60, f % 500, 30, 10, 20)
+                    inlined = "\n %d: _ZN3app5small%dEv:%d\n  1: %d\n  2.1: %d" % (3 + f % 60, f % 500, 30, 10, 20)
                     out.write("_ZN3app6worker%dEv:%d:%d\n %s%s\n" % (f, choose.randrange(10**6, 10**7), choose.randrange(1000),
                                                                    "\n ".join(lines), inlined if f % 3 == 0 else ""))
             call([args.profconv, "convert", "-q", "-t", "llvm-extbinary", "-o", os.path.join(folder + ".part", "p%03d.prof" % k), text])
