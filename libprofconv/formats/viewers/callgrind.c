@@ -215,7 +215,10 @@ static void add_events(writing *w) {
         pfc_buf word;
         pfc_buf_init(&word, &w->mem);
         event_word(w, c, &word);
-        pfc_buf_add(&words[1], word.data ? word.data : "", word.size);
+        if (word.failed)
+            words[1].failed = word.failed;
+        else
+            pfc_buf_add(&words[1], word.data, word.size);
         pfc_buf_free(&word);
         size_t size = words[1].size;
         for (uint64_t n = 2; !words[0].failed && !words[1].failed; n++) {
