@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Callgrind's profile format, for KCachegrind and callgrind_annotate: costs of lines, and calls with what they cost inclusively.
+ * Callgrind's profile format, for KCachegrind and callgrind_annotate: costs of lines, and calls with what they cost
+ * inclusively.
  *
- * Samples do not say how often a function was called: calls= is 1 for every call site. With recursion a stack holds a function
- * several times; its outermost call is the one that is charged, so that the costs of all calls of a function add up to the
- * samples that it is part of, each once. The other calls are there with a cost of zero.
+ * Samples do not say how often a function was called: calls= is 1 for every call site. With recursion a stack holds a
+ * function several times; its outermost call is the one that is charged, so that the costs of all calls of a function
+ * add up to the samples that it is part of, each once. The other calls are there with a cost of zero.
  */
 #include <string.h>
 
@@ -44,9 +45,7 @@ typedef struct writing {
     int saturated;
 } writing;
 
-static uint64_t hash_of(const cost *c) {
-    return pfc_hash_mix(pfc_hash_mix(c->frame, c->callee), (uint64_t)c->line);
-}
+static uint64_t hash_of(const cost *c) { return pfc_hash_mix(pfc_hash_mix(c->frame, c->callee), (uint64_t)c->line); }
 static uint64_t cost_hash(const void *user, uint32_t row) {
     return hash_of(&((const writing *)user)->costs.data[row - 1]);
 }
@@ -341,7 +340,8 @@ static int write_callgrind(void *user, const profconv_profile *profile, profconv
         if (status == 0 && w.tree.samples > 0)
             status = write_file(&w);
         if (status == PROFCONV_E_LIMIT && !w.mem.failed)
-            status = profconv_error_set(error, status, PROFCONV_NO_OFFSET, 0, "more than 2^31 distinct frames or stacks");
+            status =
+                profconv_error_set(error, status, PROFCONV_NO_OFFSET, 0, "more than 2^31 distinct frames or stacks");
         else if (status)
             status = pfc_mem_error(&w.mem, error);
         else if (w.tree.samples == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which columns of values a viewer gets, and where the two sides of a comparison are: in columns named "before" and "after", or
- * in samples labelled pprof::base=true, whose values are negative.
+ * Which columns of values a viewer gets, and where the two sides of a comparison are: in columns named "before" and
+ * "after", or in samples labelled pprof::base=true, whose values are negative.
  */
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which of many pairs of values differ by more than chance, from the two values alone. Under the same rate on both sides, n
- * samples of which b are after are binomial with 1/2; with continuity the normal law is on the careful side of it also for few
- * samples. Benjamini and Hochberg's rule then holds the share of false ones among those called changed at 5 %.
+ * Which of many pairs of values differ by more than chance, from the two values alone. Under the same rate on both
+ * sides, n samples of which b are after are binomial with 1/2; with continuity the normal law is on the careful side of
+ * it also for few samples. Benjamini and Hochberg's rule then holds the share of false ones among those called changed
+ * at 5 %.
  */
 #include "libprofconv/formats/viewers/view.h"
 

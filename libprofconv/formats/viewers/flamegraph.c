@@ -17,7 +17,8 @@ static const profconv_setting settings[] = {
     {"min-width", PROFCONV_SETTING_FLOAT, "0.3", NULL,
      "pixels; narrower frames of a picture are drawn together with their neighbours"},
     {"inverted", PROFCONV_SETTING_BOOL, "no", NULL, "leaves as roots: which functions, and who calls them"},
-    {"direction", PROFCONV_SETTING_ENUM, "auto", "auto|down|up", "where calls go from the root; auto: down in a page, up in a picture"},
+    {"direction", PROFCONV_SETTING_ENUM, "auto", "auto|down|up",
+     "where calls go from the root; auto: down in a page, up in a picture"},
     {"root", PROFCONV_SETTING_ENUM, "comm", "comm|none", "first frame of a stack: the thread's name, where known"},
     {"event", PROFCONV_SETTING_STRING, NULL, NULL, "the event or sample type to begin with"},
     {"colors", PROFCONV_SETTING_ENUM, "auto", "auto|kind|package|module|change|change-self",
@@ -67,9 +68,9 @@ static int choose_column(pfc_flame *flame, const char *event, profconv_error *er
             return 0;
         }
     }
-    return event ? profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
-                                      "setting flamegraph.event: there is no event or sample type \"%.80s\" in the profile",
-                                      event)
+    return event ? profconv_error_set(
+                       error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
+                       "setting flamegraph.event: there is no event or sample type \"%.80s\" in the profile", event)
                  : 0;
 }
 
@@ -99,8 +100,9 @@ static int parse(pfc_flame *flame, const profconv_options *options, int picture,
         return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
                                   "setting flamegraph.width: 100 to 100000 pixels");
     if (most < 0 || most > INT32_MAX || !(flame->min_width >= 0 && flame->min_width <= 1000))
-        return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
-                                  "settings flamegraph.max-frames and .min-width: not negative, at most 2^31 - 1 and 1000");
+        return profconv_error_set(
+            error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
+            "settings flamegraph.max-frames and .min-width: not negative, at most 2^31 - 1 and 1000");
     flame->width = (double)width;
     if (!picture && flame->min_width < 1)
         flame->min_width = 1; /* the picture inside a page is a stopgap */
@@ -150,8 +152,9 @@ static int classify(pfc_flame *flame) {
             for (size_t i = 0; self && i < count; i++)
                 values[k * count + i] = t->self.data[i * t->columns + k];
         }
-        status = flame->change[self] ? pfc_view_compare(&flame->mem, values, values + count, count, grain, flame->change[self])
-                                     : flame->mem.failed;
+        status = flame->change[self]
+                     ? pfc_view_compare(&flame->mem, values, values + count, count, grain, flame->change[self])
+                     : flame->mem.failed;
     }
     pfc_free(&flame->mem, values, 2 * count * sizeof *values);
     return status;
@@ -186,20 +189,20 @@ static int grow(pfc_flame *flame, const profconv_options *options, int picture) 
 
 static void tell(const pfc_flame *flame, int picture, profconv_report *report) {
     if (flame->tree.cut)
-        profconv_report_add(report, PROFCONV_NOTE_WARNING, "frames-summed-up", flame->tree.cut, 0, PROFCONV_NO_OFFSET, 0,
-                            "the lightest frames are summed up as [other] (flamegraph.max-frames); all totals stay");
+        profconv_report_add(report, PROFCONV_NOTE_WARNING, "frames-summed-up", flame->tree.cut, 0, PROFCONV_NO_OFFSET,
+                            0, "the lightest frames are summed up as [other] (flamegraph.max-frames); all totals stay");
     if (picture && flame->narrow)
         profconv_report_add(report, PROFCONV_NOTE_INFO, "frames-narrow", flame->narrow, 0, PROFCONV_NO_OFFSET, 0,
                             "frames narrower than flamegraph.min-width are drawn together");
     if (picture && flame->columns.count > 1 && !flame->columns.compare)
-        profconv_report_add(report, PROFCONV_NOTE_LOST, "sample-types", flame->columns.count - 1, 0, PROFCONV_NO_OFFSET, 0,
-                            "a picture shows one column of values: \"%.80s\"",
+        profconv_report_add(report, PROFCONV_NOTE_LOST, "sample-types", flame->columns.count - 1, 0, PROFCONV_NO_OFFSET,
+                            0, "a picture shows one column of values: \"%.80s\"",
                             pfc_view_column_name(&flame->columns, flame->columns.shown).data);
     pfc_view_tree_report(&flame->tree, "flamegraph", report);
 }
 
-static int write_flame(void *user, const profconv_profile *profile, profconv_output *output, const profconv_options *options,
-                       profconv_report *report, profconv_error *error) {
+static int write_flame(void *user, const profconv_profile *profile, profconv_output *output,
+                       const profconv_options *options, profconv_report *report, profconv_error *error) {
     pfc_flame flame;
     int picture = wants_picture(options, output);
     (void)user;
@@ -211,7 +214,8 @@ static int write_flame(void *user, const profconv_profile *profile, profconv_out
         pfc_view_out_init(&flame.out, &flame.mem, output, error);
         status = grow(&flame, options, picture);
         if (status == PROFCONV_E_LIMIT && !flame.mem.failed)
-            status = profconv_error_set(error, status, PROFCONV_NO_OFFSET, 0, "more than 2^31 distinct frames or stacks");
+            status =
+                profconv_error_set(error, status, PROFCONV_NO_OFFSET, 0, "more than 2^31 distinct frames or stacks");
         else if (status)
             status = pfc_mem_error(&flame.mem, error);
         else if (flame.tree.samples == 0)

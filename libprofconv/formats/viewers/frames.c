@@ -7,7 +7,8 @@
 
 #include "libprofconv/formats/viewers/view.h"
 
-const char *const pfc_view_kind_names[PFC_VIEW_KINDS] = {"root", "user", "library", "kernel", "JIT", "inlined", "other"};
+const char *const pfc_view_kind_names[PFC_VIEW_KINDS] = {"root", "user",    "library", "kernel",
+                                                         "JIT",  "inlined", "other"};
 
 /* ---- tables ---- */
 
@@ -95,8 +96,8 @@ static int is_word(char c) {
 
 /* Nonzero for what compilers append to names after a '.': ".cold", ".isra.0", ".llvm.123". */
 static int is_clone(profconv_string rest) {
-    static const char *const suffixes[] = {"cold", "isra", "part", "constprop", "lto_priv", "llvm", "localalias",
-                                           "resolver", "__uniq"};
+    static const char *const suffixes[] = {"cold", "isra",       "part",     "constprop", "lto_priv",
+                                           "llvm", "localalias", "resolver", "__uniq"};
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         if (starts(rest, suffixes[i]))
             return 1;
@@ -134,8 +135,8 @@ static profconv_string package_of(profconv_string name) {
     return package.size > 0 && (slash > 0 || !is_clone(rest)) ? package : none;
 }
 
-/* Profiles of other tools do not say what a mapping is: then its file's name tells, and at last the mark that collapsed stacks
- * put after a name. */
+/* Profiles of other tools do not say what a mapping is: then its file's name tells, and at last the mark that collapsed
+ * stacks put after a name. */
 static uint32_t kind_of(const pfc_view_frames *f, const profconv_location *location, const profconv_mapping *mapping,
                         profconv_string name, int inlined) {
     profconv_string base = base_name(profconv_profile_string(f->profile, mapping->file));
@@ -192,7 +193,8 @@ static int add_place(pfc_view_frames *f, const profconv_location *location, cons
     if (package.size == 0)
         package = module;
     pfc_view_place place = {0, kind_of(f, location, mapping, name, inlined), line && line->line > 0 ? line->line : 0};
-    int status = name.size > 0 ? pfc_view_text_of(f, name.data, name.size, &frame.name) : unnamed(f, module, &frame.name);
+    int status =
+        name.size > 0 ? pfc_view_text_of(f, name.data, name.size, &frame.name) : unnamed(f, module, &frame.name);
     if (status == 0)
         status = pfc_view_text_of(f, module.data, module.size, &frame.module);
     if (status == 0)

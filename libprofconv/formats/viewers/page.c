@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * The page of a flame graph: one file that loads nothing, runs only the script that is in it (its hash is in the page's policy)
- * and shows a static picture where scripts do not run.
+ * The page of a flame graph: one file that loads nothing, runs only the script that is in it (its hash is in the page's
+ * policy) and shows a static picture where scripts do not run.
  *
- * The tree is JSON in a script element of a type that does not run: nodes before those below them, with depth, frame and kind,
- * and one list of self values a column. Frames are numbered in the order of their names. Columns whose sums may exceed 2^53 are
- * strings, which the script takes for big integers.
+ * The tree is JSON in a script element of a type that does not run: nodes before those below them, with depth, frame
+ * and kind, and one list of self values a column. Frames are numbered in the order of their names. Columns whose sums
+ * may exceed 2^53 are strings, which the script takes for big integers.
  */
 #include <string.h>
 
 #include "libprofconv/formats/viewers/flame.h"
 #include "libprofconv/formats/viewers/page.h"
 
-static const char body[] =
-    "<header>\n<h1 id=\"title\">";
+static const char body[] = "<header>\n<h1 id=\"title\">";
 static const char tools[] =
     "</h1>\n<div class=\"tools\">\n"
     "<button id=\"reset\" type=\"button\" title=\"Show all (Home, Esc)\">Reset zoom</button>\n"
@@ -29,7 +28,8 @@ static const char tools[] =
     "</div>\n<div id=\"legend\"></div>\n</header>\n"
     "<div id=\"sides\"><span id=\"left\"></span><span id=\"right\"></span></div>\n"
     "<div id=\"stage\"><div id=\"space\"></div><canvas id=\"canvas\" tabindex=\"0\" role=\"application\" "
-    "aria-label=\"Flame graph. Arrow keys go to callers, callees and siblings, Enter zooms; what is selected is told below.\" "
+    "aria-label=\"Flame graph. Arrow keys go to callers, callees and siblings, Enter zooms; what is selected is told "
+    "below.\" "
     "aria-describedby=\"details\"></canvas></div>\n"
     "<footer id=\"details\" aria-live=\"polite\"></footer>\n"
     "<div id=\"tip\" role=\"tooltip\" hidden></div>\n"
@@ -59,7 +59,7 @@ static void separate(pfc_buf *out, size_t index) {
 
 /* Which frames and texts the tree uses, and their numbers in the page; frames by rank. */
 typedef struct numbers {
-    uint32_t *rank;   /* of each frame */
+    uint32_t *rank; /* of each frame */
     uint32_t *by_rank;
     uint32_t *frame;  /* number in the page, + 1 */
     uint32_t *listed; /* frames of the page in order */
@@ -111,7 +111,8 @@ static void free_numbers(pfc_mem *mem, numbers *n) {
 }
 
 static void add_frames(pfc_flame *flame, const numbers *n) {
-    static const char *const keys[] = {"{\"name\":[", "],\"module\":[", "],\"file\":[", "],\"package\":[", "],\"line\":["};
+    static const char *const keys[] = {"{\"name\":[", "],\"module\":[", "],\"file\":[", "],\"package\":[",
+                                       "],\"line\":["};
     pfc_buf *out = &flame->out.buf;
     pfc_buf_text(out, "\"strings\":[");
     for (size_t i = 0; i < n->texts; i++) {
@@ -222,8 +223,8 @@ static int add_profile(pfc_flame *flame) {
         add_text(out, "mode", flame->columns.compare ? "diff" : "plain");
         add_text(out, "layout", flame->side ? "side" : "one");
         add_text(out, "colors", flame->colors);
-        pfc_buf_printf(out, "\"inverted\":%s,\"down\":%s,\"shown\":%u,\n\"kinds\":[", flame->inverted ? "true" : "false",
-                       flame->down ? "true" : "false", flame->columns.shown);
+        pfc_buf_printf(out, "\"inverted\":%s,\"down\":%s,\"shown\":%u,\n\"kinds\":[",
+                       flame->inverted ? "true" : "false", flame->down ? "true" : "false", flame->columns.shown);
         for (size_t i = 0; i < PFC_VIEW_KINDS; i++) {
             separate(out, i);
             pfc_view_json(out, pfc_view_kind_names[i], strlen(pfc_view_kind_names[i]));

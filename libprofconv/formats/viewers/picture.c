@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The static picture: rectangles with names and titles, and nothing that runs. It has no style sheet, so that it also works
- * inside a page that allows none but its own.
+ * The static picture: rectangles with names and titles, and nothing that runs. It has no style sheet, so that it also
+ * works inside a page that allows none but its own.
  */
 #include <string.h>
 
@@ -15,10 +15,10 @@
 static const uint8_t kind_colors[PFC_VIEW_KINDS][3] = {{0xb9, 0xbe, 0xc6}, {0xf2, 0xa6, 0x5a}, {0xec, 0xd0, 0x60},
                                                        {0x86, 0xb6, 0xe8}, {0x93, 0xcf, 0x78}, {0x7f, 0xd0, 0xc6},
                                                        {0xcf, 0xd3, 0xd9}};
-static const uint8_t palette[16][3] = {
-    {0xf2, 0xa6, 0x5a}, {0x86, 0xb6, 0xe8}, {0x93, 0xcf, 0x78}, {0xec, 0xd0, 0x60}, {0x7f, 0xd0, 0xc6}, {0xd9, 0xa0, 0xdc},
-    {0xf0, 0x8f, 0x86}, {0xb5, 0xa6, 0xec}, {0xc9, 0xc4, 0x6b}, {0x6f, 0xc3, 0xe0}, {0xe6, 0xb4, 0x8a}, {0xa8, 0xd5, 0xa2},
-    {0xf0, 0xa6, 0xc1}, {0x9f, 0xb8, 0xc9}, {0xd8, 0xc1, 0xa0}, {0xb0, 0xe0, 0x8a}};
+static const uint8_t palette[16][3] = {{0xf2, 0xa6, 0x5a}, {0x86, 0xb6, 0xe8}, {0x93, 0xcf, 0x78}, {0xec, 0xd0, 0x60},
+                                       {0x7f, 0xd0, 0xc6}, {0xd9, 0xa0, 0xdc}, {0xf0, 0x8f, 0x86}, {0xb5, 0xa6, 0xec},
+                                       {0xc9, 0xc4, 0x6b}, {0x6f, 0xc3, 0xe0}, {0xe6, 0xb4, 0x8a}, {0xa8, 0xd5, 0xa2},
+                                       {0xf0, 0xa6, 0xc1}, {0x9f, 0xb8, 0xc9}, {0xd8, 0xc1, 0xa0}, {0xb0, 0xe0, 0x8a}};
 static const uint8_t grey[3] = {0xc9, 0xcd, 0xd3};
 static const uint8_t white[3] = {0xff, 0xff, 0xff};
 static const uint8_t faint[3] = {0xe9, 0xe4, 0xe4};
@@ -63,8 +63,8 @@ static void add_fill(picture *p, uint32_t node) {
     int self = strcmp(flame->colors, "change-self") == 0;
     if (strcmp(flame->colors, "change") == 0 || self) {
         const int64_t *values = flame->tree.self.data + (size_t)node * flame->tree.columns;
-        double change = self ? (double)values[1] - (double)values[0]
-                             : (double)p->totals[1][node] - (double)p->totals[0][node];
+        double change =
+            self ? (double)values[1] - (double)values[0] : (double)p->totals[1][node] - (double)p->totals[0][node];
         double size = change < 0 ? -change : change;
         if (flame->change[self][node] != PFC_VIEW_CHANGED || !(size > 0))
             add_color(p->out, grey, grey, 0);
@@ -260,16 +260,20 @@ static void measure(picture *p, int side, double width) {
 
 static void add_head(picture *p, int standalone, double height) {
     pfc_flame *flame = p->flame;
-    pfc_buf_text(p->out, standalone ? "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"" : "<svg");
+    pfc_buf_text(p->out, standalone
+                             ? "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\""
+                             : "<svg");
     add_attribute(p->out, "width", flame->width);
     add_attribute(p->out, "height", height);
     pfc_buf_text(p->out, " viewBox=\"0 0 ");
     pfc_view_hundredths(p->out, flame->width);
     pfc_buf_char(p->out, ' ');
     pfc_view_hundredths(p->out, height);
-    pfc_buf_text(p->out, "\" role=\"img\" font-family=\"Verdana, 'DejaVu Sans', sans-serif\" font-size=\"11\">\n<title>");
+    pfc_buf_text(p->out,
+                 "\" role=\"img\" font-family=\"Verdana, 'DejaVu Sans', sans-serif\" font-size=\"11\">\n<title>");
     pfc_flame_title(flame, p->out);
-    pfc_buf_text(p->out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text text-anchor=\"middle\" font-size=\"16\"");
+    pfc_buf_text(p->out, "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n<text "
+                         "text-anchor=\"middle\" font-size=\"16\"");
     add_attribute(p->out, "x", flame->width / 2);
     pfc_buf_text(p->out, " y=\"24\">");
     pfc_flame_title(flame, p->out);
@@ -285,9 +289,8 @@ static int draw(picture *p, int standalone) {
         measure(p, flame->side ? k : flame->columns.compare ? -1 : 0, width);
     for (size_t i = 1; flame->columns.compare && i < flame->tree.nodes.count; i++) {
         const int64_t *self = flame->tree.self.data + i * flame->tree.columns;
-        double change = strcmp(flame->colors, "change-self") == 0
-                            ? (double)self[1] - (double)self[0]
-                            : (double)p->totals[1][i] - (double)p->totals[0][i];
+        double change = strcmp(flame->colors, "change-self") == 0 ? (double)self[1] - (double)self[0]
+                                                                  : (double)p->totals[1][i] - (double)p->totals[0][i];
         change = change < 0 ? -change : change;
         p->largest = change > p->largest ? change : p->largest;
     }

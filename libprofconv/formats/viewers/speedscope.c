@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * speedscope's file format: "sampled" profiles over one table of frames. A thread and event is a profile where labels tell
- * threads apart, else a sample type is one. Equal stacks of a profile are one sample, with the sum as its weight, in the order of
- * their frames' names.
+ * speedscope's file format: "sampled" profiles over one table of frames. A thread and event is a profile where labels
+ * tell threads apart, else a sample type is one. Equal stacks of a profile are one sample, with the sum as its weight,
+ * in the order of their frames' names.
  */
 #include <string.h>
 
@@ -151,8 +151,7 @@ static void add_name(writing *w, uint32_t root, uint32_t column) {
     pfc_buf name;
     pfc_buf_init(&name, &w->mem);
     if (w->threads) {
-        profconv_string thread =
-            pfc_view_string(&w->frames, w->frames.rows.data[w->tree.nodes.data[root].frame].name);
+        profconv_string thread = pfc_view_string(&w->frames, w->frames.rows.data[w->tree.nodes.data[root].frame].name);
         pfc_buf_add(&name, thread.data, thread.size);
     }
     if (!w->threads || w->columns.count > 1) {
@@ -280,11 +279,17 @@ static int write_file(writing *w) {
     pfc_buf *out = &w->out.buf;
     const char *title = profconv_options_string(w->options, "speedscope", settings, "title");
     profconv_string command = profconv_profile_find_attribute(w->profile, "command-line");
-    pfc_buf_text(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"libprofconv ");
+    pfc_buf_text(out,
+                 "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"libprofconv ");
     pfc_buf_text(out, profconv_version());
     pfc_buf_text(out, "\",\n\"name\":");
-    pfc_view_json(out, title ? title : command.size ? command.data : "profile",
-                  title ? strlen(title) : command.size ? command.size : 7);
+    pfc_view_json(out,
+                  title          ? title
+                  : command.size ? command.data
+                                 : "profile",
+                  title          ? strlen(title)
+                  : command.size ? command.size
+                                 : 7);
     pfc_buf_text(out, ",\n");
     int status = add_frames(w);
     if (status == 0)
@@ -309,7 +314,8 @@ static int write_speedscope(void *user, const profconv_profile *profile, profcon
         if (status == 0 && w.tree.samples > 0)
             status = write_file(&w);
         if (status == PROFCONV_E_LIMIT && !w.mem.failed)
-            status = profconv_error_set(error, status, PROFCONV_NO_OFFSET, 0, "more than 2^31 distinct frames or stacks");
+            status =
+                profconv_error_set(error, status, PROFCONV_NO_OFFSET, 0, "more than 2^31 distinct frames or stacks");
         else if (status)
             status = pfc_mem_error(&w.mem, error);
         else if (w.tree.samples == 0)

@@ -69,9 +69,7 @@ static void xml_ascii(pfc_buf *out, char c) {
         pfc_buf_char(out, c);
 }
 
-static void line_ascii(pfc_buf *out, char c) {
-    pfc_buf_char(out, (unsigned char)c < 0x20 || c == 0x7f ? ' ' : c);
-}
+static void line_ascii(pfc_buf *out, char c) { pfc_buf_char(out, (unsigned char)c < 0x20 || c == 0x7f ? ' ' : c); }
 
 void pfc_view_json(pfc_buf *out, const char *data, size_t size) {
     pfc_buf_char(out, '"');

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The merged tree of stacks: equal paths of frames are one node, and a node's values are those of the samples that end in it.
- * No value is dropped: what a limit on nodes takes away is summed up in an "[other]" node of the nearest caller that stays.
+ * The merged tree of stacks: equal paths of frames are one node, and a node's values are those of the samples that end
+ * in it. No value is dropped: what a limit on nodes takes away is summed up in an "[other]" node of the nearest caller
+ * that stays.
  */
 #include <string.h>
 

@@ -16,7 +16,8 @@
 
 /* ---- text.c ---- */
 
-/* All take bytes and write valid UTF-8: what is not UTF-8 becomes U+FFFD, one for each byte that starts no character. */
+/* All take bytes and write valid UTF-8: what is not UTF-8 becomes U+FFFD, one for each byte that starts no character.
+ */
 void pfc_view_json(pfc_buf *out, const char *data, size_t size); /* with its quotes; no '<', '>', '&' remains */
 void pfc_view_xml(pfc_buf *out, const char *data, size_t size);  /* for text and attributes */
 void pfc_view_line(pfc_buf *out, const char *data, size_t size); /* control characters become blanks */
@@ -151,10 +152,10 @@ typedef struct pfc_view_tree {
     size_t ordered;
     size_t order_capacity;
     int saturated;
-    uint64_t samples;  /* that were added; those with only zeros are not */
-    uint64_t negative; /* samples that were left out */
+    uint64_t samples;        /* that were added; those with only zeros are not */
+    uint64_t negative;       /* samples that were left out */
     int64_t negative_weight; /* their values in the shown column */
-    uint64_t cut; /* nodes that "[other]" stands for */
+    uint64_t cut;            /* nodes that "[other]" stands for */
 } pfc_view_tree;
 
 int pfc_view_tree_init(pfc_view_tree *tree, pfc_mem *mem, uint32_t columns);
@@ -171,7 +172,8 @@ typedef struct pfc_view_build {
 } pfc_view_build;
 /* Adds every sample. Samples without frames end in "[unknown]". */
 int pfc_view_tree_build(pfc_view_tree *tree, const pfc_view_build *build);
-/* Leaves the `most` heaviest nodes by the column (both where it is PFC_VIEW_NONE); what goes is summed up in "[other]". */
+/* Leaves the `most` heaviest nodes by the column (both where it is PFC_VIEW_NONE); what goes is summed up in "[other]".
+ */
 int pfc_view_tree_limit(pfc_view_tree *tree, pfc_view_frames *frames, uint32_t most, uint32_t column);
 int pfc_view_tree_order(pfc_view_tree *tree, pfc_view_frames *frames);
 /* Sums of a column over each node and all below it: an array of nodes.count. */
@@ -186,8 +188,8 @@ void pfc_view_tree_report(const pfc_view_tree *tree, const char *format, profcon
 /* ---- compare.c ---- */
 
 typedef enum pfc_view_change { PFC_VIEW_SAME = 0, PFC_VIEW_CHANGED, PFC_VIEW_UNSURE } pfc_view_change;
-/* The class of each of `count` pairs by the two values alone: a two-sided test of equal rates where `grain` is the value of
- * one sample, and Benjamini and Hochberg's rule at 5 % over all pairs. grain 0: every difference counts. */
+/* The class of each of `count` pairs by the two values alone: a two-sided test of equal rates where `grain` is the
+ * value of one sample, and Benjamini and Hochberg's rule at 5 % over all pairs. grain 0: every difference counts. */
 int pfc_view_compare(pfc_mem *mem, const int64_t *before, const int64_t *after, size_t count, int64_t grain,
                      uint8_t *classes);
 
