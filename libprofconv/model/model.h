@@ -84,6 +84,7 @@ struct profconv_builder {
     const struct pfc_unwinder_type *unwinder; /* lent to the reader at work, or NULL */
     const struct pfc_jitdump_type *jitdump;   /* the same */
     int thawed; /* rows were taken over from a profile, in whatever order */
+    profconv_id last_body; /* the source body that was asked for last */
 };
 
 /* For passes: the model of a builder. Rows may be read; they are changed through the functions below. */

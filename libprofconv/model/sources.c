@@ -208,12 +208,25 @@ static profconv_id next_body(profconv_builder *b, const profconv_source_body *ke
     return (profconv_id)m->source_bodies.count++;
 }
 
+/* A second profile of the same program gives its lines in the same order: the row after the last one that was asked for is mostly
+ * the one, without a look into an index that is far too large for a cache. */
+static profconv_id follows(const profconv_builder *b, const profconv_source_body *key) {
+    const pfc_model *m = &b->model;
+    profconv_id id = b->last_body + 1;
+    if (id >= m->source_bodies.count)
+        return 0;
+    const profconv_source_body *row = &m->source_bodies.data[id];
+    return row->source == key->source && row->line == key->line && row->discriminator == key->discriminator ? id : 0;
+}
+
 profconv_id profconv_builder_source_body(profconv_builder *builder, profconv_id source, uint32_t line,
                                          uint32_t discriminator, uint64_t count) {
     if (pfc_stopped(builder))
         return 0;
     profconv_source_body key = {0, source, line, discriminator, 0};
     profconv_id id = next_body(builder, &key);
+    if (id == 0)
+        id = follows(builder, &key);
     if (id == 0) {
         uint64_t hash = hash_body(source, line, discriminator);
         id = find_body(builder, &key, hash);
@@ -221,6 +234,7 @@ profconv_id profconv_builder_source_body(profconv_builder *builder, profconv_id 
             return 0;
     }
     pfc_builder_add(builder, &builder->model.source_bodies.data[id].count, count);
+    builder->last_body = id;
     return id;
 }
 

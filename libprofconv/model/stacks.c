@@ -61,6 +61,11 @@ PFC_COLD static profconv_id add(profconv_builder *b, profconv_id parent, profcon
 profconv_id profconv_builder_stack(profconv_builder *builder, profconv_id parent, profconv_id location) {
     if (pfc_stopped(builder))
         return 0;
+    /* A node's first callee mostly comes right after it. */
+    const pfc_model *m = &builder->model;
+    profconv_id next = parent + 1;
+    if (next < m->stacks.count && m->stacks.data[next].parent == parent && m->stacks.data[next].location == location)
+        return next;
     uint64_t hash = hash_node(parent, location);
     profconv_id id = find(builder, parent, location, hash);
     return id ? id : add(builder, parent, location, hash);
