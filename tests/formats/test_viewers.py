@@ -127,6 +127,11 @@ def test_picture(folder):
     boxes = rectangles(svg)
     check(abs(boxes["x"][0]["width"] - 990) < 1 and len(boxes["main"]) == 3, f"leaves as roots: {boxes}")
     check(boxes["x"][0]["y"] > boxes["all"][0]["y"], "calls go down")
+    long = "example.com/" + "deep/" * 40 + "pkg.Func"
+    pprof(source, [("cpu", "count")], [([long], [1], {}), ([f"f{i}" for i in range(3)], [1], {})])
+    convert(source, svg)
+    texts = [t.text for t in ET.parse(svg).iter(SVG + "text")]
+    check("pkg.Func" in texts and long in rectangles(svg), f"a name that does not fit goes without its path: {texts}")
     rows = [(["main", "wide"], [100000], {})] + [(["main", f"n{i:04}", "below"], [1], {}) for i in range(3000)]
     pprof(source, [("cpu", "count")], rows)
     convert(source, svg, "-s", "flamegraph.min-width=1", "-s", "flamegraph.root=none")

@@ -322,6 +322,9 @@ static const char *const flame_js[] = {
     "    pen.fillStyle = \"#15181c\";\n",
     "    let shown = text.length > 400 \077 text.slice(0, 400) : text;\n",
     "    if (pen.measureText(shown).width > room) {\n",
+    "      shown = shown.slice(shown.search(/[ (<[]|$/) < 1 \077 0 : shown.lastIndexOf(\"/\", shown.search(/[ (<[]|$/)) + 1); // the path says least\n",
+    "    }\n",
+    "    if (pen.measureText(shown).width > room) {\n",
     "      let low = 0, high = shown.length;\n",
     "      while (low < high) {\n",
     "        const mid = (low + high + 1) >> 1;\n",
@@ -666,7 +669,7 @@ static const char *const flame_js[] = {
     "  refresh(true);\n",
     "}());\n",
 };
-static const char flame_js_hash[] = "sha256-flQ8PsRMGyenyqBfUWsY7XVawg05tnoy4pOnwUlEv2s=";
+static const char flame_js_hash[] = "sha256-tEQgyS7QEHmfEp0n14hxO32RYr5ss1XeE6lP9TEzdKo=";
 /* clang-format on */
 
 #endif

@@ -125,6 +125,17 @@ static double row_at(const picture *p, uint32_t depth) {
     return p->y0 + ROW * (p->flame->down ? depth : p->deepest - depth);
 }
 
+/* A name that does not fit goes without the path before it, which says least. */
+static profconv_string without_path(profconv_string name) {
+    size_t begin = 0;
+    for (size_t i = 0; i < name.size && !memchr(" (<[", name.data[i], 4); i++) {
+        if (name.data[i] == '/' && i + 1 < name.size)
+            begin = i + 1;
+    }
+    profconv_string rest = {name.data + begin, name.size - begin};
+    return rest;
+}
+
 static void draw_node(picture *p, uint32_t node) {
     profconv_string name = name_of(p, node);
     double x = p->x0 + p->at[node] * p->scale;
@@ -147,6 +158,8 @@ static void draw_node(picture *p, uint32_t node) {
     add_fill(p, node);
     pfc_buf_text(p->out, "\"/>");
     if (letters >= 3) {
+        if (pfc_view_cut(name.data, name.size, letters) < name.size)
+            name = without_path(name);
         size_t cut = pfc_view_cut(name.data, name.size, letters);
         pfc_buf_text(p->out, "<text");
         add_attribute(p->out, "x", x + 3);

@@ -275,6 +275,9 @@
     pen.fillStyle = "#15181c";
     let shown = text.length > 400 ? text.slice(0, 400) : text;
     if (pen.measureText(shown).width > room) {
+      shown = shown.slice(shown.search(/[ (<[]|$/) < 1 ? 0 : shown.lastIndexOf("/", shown.search(/[ (<[]|$/)) + 1); // the path says least
+    }
+    if (pen.measureText(shown).width > room) {
       let low = 0, high = shown.length;
       while (low < high) {
         const mid = (low + high + 1) >> 1;
