@@ -252,8 +252,8 @@ class Address(Structure):
 
 
 class Entry(Structure):
-    _fields_ = [("address", c_uint64), ("size", c_uint64), ("mapping", c_uint32), ("name", c_uint32), ("ordinal", c_uint32),
-                ("reserved", c_uint32)]
+    _fields_ = [("address", c_uint64), ("size", c_uint64), ("mapping", c_uint32), ("name", c_uint32),
+                ("ordinal", c_uint32), ("reserved", c_uint32)]
 
 
 class Source(Structure):
@@ -396,6 +396,7 @@ FUNCTIONS = {
     "profconv_registry_find_suffix": (c_int, [c_void_p, c_char_p, POINTER(FormatInfo)]),
     "profconv_pass_name": (c_char_p, [c_size_t, POINTER(POINTER(Setting))]),
     "profconv_detect": (c_int, [c_void_p, c_void_p, POINTER(FormatInfo), POINTER(Error)]),
+    "profconv_probe": (c_int, [c_void_p, c_void_p, c_char_p, POINTER(c_int), POINTER(Error)]),
     "profconv_read": (c_int, [c_void_p, c_void_p, POINTER(ConvertOptions), POINTER(c_void_p), POINTER(Error)]),
     "profconv_prepare": (c_int, [c_void_p, POINTER(c_void_p), POINTER(ConvertOptions), c_void_p, POINTER(Error)]),
     "profconv_run_pass": (c_int, [c_char_p, POINTER(c_void_p), POINTER(ConvertOptions), c_void_p, POINTER(Error)]),
