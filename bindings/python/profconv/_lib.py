@@ -4,8 +4,6 @@ through C as status codes and come out again as the cause of the error."""
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
-import glob
 import os
 import threading
 
@@ -24,8 +22,14 @@ def _candidates():
     here = os.path.dirname(os.path.abspath(__file__))
     checkout = os.path.dirname(os.path.dirname(os.path.dirname(here)))
     for folder, where in ((here, "the package"), (os.path.join(checkout, "build"), "the build tree")):
-        for path in sorted(glob.glob(os.path.join(glob.escape(folder), "libprofconv.so*")), key=len):
-            yield path, where
+        try:
+            names = [name for name in os.listdir(folder) if name.startswith("libprofconv.so")]
+        except OSError:
+            continue
+        for name in sorted(names, key=len):
+            yield os.path.join(folder, name), where
+    import ctypes.util  # late: it takes as long to import as all the rest
+
     found = ctypes.util.find_library("profconv")
     if found:
         yield found, "the system"
