@@ -15,6 +15,11 @@
 /* Tables whose ids change, in the order of the maps. */
 enum { STRINGS, FUNCTIONS, MAPPINGS, LOCATIONS, STACKS, LABELS, SETS, MAPS };
 
+typedef struct touched {
+    uint32_t map;
+    profconv_id id;
+} touched;
+
 typedef struct splitter {
     pfc_mem mem;
     const profconv_profile *profile;
@@ -22,16 +27,32 @@ typedef struct splitter {
     profconv_builder *builder; /* of the part in hand */
     profconv_id *map[MAPS];    /* ids in the part; 0: not there yet */
     size_t rows[MAPS];
+    PFC_VEC(touched) touched; /* entries of the maps that are set, to be cleared for the next part */
     PFC_VEC(profconv_line) lines;
     PFC_VEC(profconv_id) ids;
     PFC_VEC(int64_t) values;
     uint32_t counts[4]; /* samples, branches, ranges, addresses */
 } splitter;
 
+/* Sets the id in the part; returns it. */
+static profconv_id put(splitter *s, uint32_t map, profconv_id id, profconv_id made) {
+    touched at = {map, id};
+    if (PFC_VEC_PUSH(&s->mem, &s->touched, at))
+        return 0;
+    return s->map[map][id] = made;
+}
+
+/* Parts are many and the profile is large: a part clears what it set, no more. */
+static void clear_maps(splitter *s) {
+    for (size_t i = 0; i < s->touched.count; i++)
+        s->map[s->touched.data[i].map][s->touched.data[i].id] = 0;
+    s->touched.count = 0;
+}
+
 static profconv_id string_id(splitter *s, profconv_id id) {
     if (id && !s->map[STRINGS][id]) {
         profconv_string text = profconv_profile_string(s->profile, id);
-        s->map[STRINGS][id] = profconv_builder_string(s->builder, text.data, text.size);
+        put(s, STRINGS, id, profconv_builder_string(s->builder, text.data, text.size));
     }
     return id ? s->map[STRINGS][id] : 0;
 }
@@ -42,7 +63,7 @@ static profconv_id function_id(splitter *s, profconv_id id) {
         row.name = string_id(s, row.name);
         row.linkage_name = string_id(s, row.linkage_name);
         row.file = string_id(s, row.file);
-        s->map[FUNCTIONS][id] = profconv_builder_function(s->builder, &row);
+        put(s, FUNCTIONS, id, profconv_builder_function(s->builder, &row));
     }
     return id ? s->map[FUNCTIONS][id] : 0;
 }
@@ -53,7 +74,7 @@ static profconv_id mapping_id(splitter *s, profconv_id id) {
         row.file = string_id(s, row.file);
         row.build_id = string_id(s, row.build_id);
         row.reference = string_id(s, row.reference);
-        s->map[MAPPINGS][id] = profconv_builder_mapping(s->builder, &row);
+        put(s, MAPPINGS, id, profconv_builder_mapping(s->builder, &row));
     }
     return id ? s->map[MAPPINGS][id] : 0;
 }
@@ -70,7 +91,7 @@ static profconv_id location_id(splitter *s, profconv_id id) {
         if (PFC_VEC_PUSH(&s->mem, &s->lines, line))
             return 0;
     }
-    return s->map[LOCATIONS][id] = profconv_builder_location(s->builder, &row, s->lines.data, (uint32_t)s->lines.count);
+    return put(s, LOCATIONS, id, profconv_builder_location(s->builder, &row, s->lines.data, (uint32_t)s->lines.count));
 }
 
 static profconv_id stack_id(splitter *s, profconv_id id) {
@@ -84,7 +105,7 @@ static profconv_id stack_id(splitter *s, profconv_id id) {
         node = s->ids.data[i];
         made = profconv_builder_stack(s->builder, made,
                                       location_id(s, profconv_profile_stack(s->profile, node)->location));
-        s->map[STACKS][node] = made;
+        put(s, STACKS, node, made);
     }
     return made;
 }
@@ -95,7 +116,7 @@ static profconv_id label_id(splitter *s, profconv_id id) {
         row.key = string_id(s, row.key);
         row.string = string_id(s, row.string);
         row.unit = string_id(s, row.unit);
-        s->map[LABELS][id] = profconv_builder_label(s->builder, &row);
+        put(s, LABELS, id, profconv_builder_label(s->builder, &row));
     }
     return id ? s->map[LABELS][id] : 0;
 }
@@ -110,7 +131,7 @@ static profconv_id set_id(splitter *s, profconv_id id) {
         if (PFC_VEC_PUSH(&s->mem, &s->ids, label))
             return 0;
     }
-    return s->map[SETS][id] = profconv_builder_label_set(s->builder, s->ids.data, set->count);
+    return put(s, SETS, id, profconv_builder_label_set(s->builder, s->ids.data, set->count));
 }
 
 /* ---- a part ---- */
@@ -182,8 +203,7 @@ static int make_part(splitter *s, uint64_t first, uint64_t count, profconv_profi
     int status = profconv_builder_new(&s->builder, profconv_profile_allocator(s->profile), NULL, s->error);
     if (status)
         return status;
-    for (int i = 0; i < MAPS; i++)
-        memset(s->map[i], 0, s->rows[i] * sizeof(profconv_id));
+    clear_maps(s);
     add_facts(s, first == 0);
     for (uint64_t i = 0; i < count && !s->mem.failed && !profconv_builder_status(s->builder, NULL); i++)
         add_row(s, first + i);
@@ -256,7 +276,7 @@ static int splitter_init(splitter *s, const profconv_profile *profile, profconv_
     s->error = error;
     for (int i = 0; i < MAPS; i++) {
         s->rows[i] = profconv_profile_rows(profile, tables[i]);
-        s->map[i] = (profconv_id *)pfc_alloc(&s->mem, s->rows[i] * sizeof(profconv_id));
+        s->map[i] = (profconv_id *)pfc_alloc_zero(&s->mem, s->rows[i] * sizeof(profconv_id));
     }
     for (int i = 0; i < 4; i++)
         s->counts[i] = profconv_profile_rows(profile, counted[i]);
@@ -287,6 +307,7 @@ int profconv_split(const profconv_profile *profile, const profconv_split_options
         status = split_all(&s, &o);
     for (int i = 0; i < MAPS; i++)
         pfc_free(&s.mem, s.map[i], s.map[i] ? s.rows[i] * sizeof(profconv_id) : 0);
+    PFC_VEC_FREE(&s.mem, &s.touched);
     PFC_VEC_FREE(&s.mem, &s.lines);
     PFC_VEC_FREE(&s.mem, &s.ids);
     PFC_VEC_FREE(&s.mem, &s.values);

@@ -300,6 +300,14 @@ def files():
     yield "profgen-raw/empty_context.raw", "[]\n  0\n  1\n  ffffffffffc00001->10:6\n"
     for name, text in {"range": "1\n20-10:1\n0\n", "cut": "1\n10-20:1\n2\n20->10:1\n", "context": "[main\n0\n0\n"}.items():
         yield "profgen-raw/bad_%s.raw" % name, text
+    yield "bolt-fdata/plain.fdata", ("0 [unknown] 0 1 main 0 0 1\n1 main 3a 1 main 1f 8 400\n1 main 44 1 work/1 0 0 20\n"
+                                     "1 work/1 c 0 [unknown] 0 0 20\n")
+    yield "bolt-fdata/escaped.fdata", "boltedcollection\n1 a\\ b\\\\c 10 1 main 0 1 2\n"
+    yield "bolt-fdata/samples.fdata", "no_lbr cycles:u\n1 main 10 5\n1 main 14 7\n"
+    yield "bolt-fdata/loads.fdata", "1 main 10 1 main 4 0 3\n4 main 12 3 [heap] 0 9\n"
+    for name, text in {"kind": "7 main 0 1 main 0 0 1\n", "cut": "1 main 10 1 main\n", "count": "1 main 10 1 main 4 0\n",
+                       "offset": "no_lbr\n1 main zz 4\n"}.items():
+        yield "bolt-fdata/bad_%s.fdata" % name, text
 
 
 def main():

@@ -78,6 +78,8 @@ static inline void scenario_branches(profconv_builder *b, const profconv_id loca
     profconv_builder_branch(b, location[2], 0, 4, 0, 0);
     profconv_builder_range(b, location[1], location[2], 12);
     profconv_builder_address(b, location[1], 5);
+    profconv_entry work = {0x1220, 0x40, 1, S(b, "work"), 2, 0};
+    profconv_builder_entry(b, &work);
 }
 
 static inline void scenario_sources(profconv_builder *b) {

@@ -91,6 +91,8 @@ static const char *damage(pfc_model *m, int which) {
     case 77: m->source_bodies.data[0].count = 1; return "row 0 of source_bodies";
     case 78: m->source_targets.data[0].count = 1; return "row 0 of source_targets";
     case 79: m->limits.max_string = 1; return "max_string";
+    case 80: m->entries.data[0].mapping = FAR; return "entry's mapping";
+    case 81: m->entries.data[0].name = FAR; return "entry's mapping and name";
     default: return NULL;
     }
 }
@@ -116,7 +118,7 @@ static void each_invariant_is_checked(void **state) {
         m->values.data[1].capacity = capacity;
         profconv_profile_free(p);
     }
-    assert_int_equal(count, 81);
+    assert_int_equal(count, 83);
 }
 
 int main(void) {

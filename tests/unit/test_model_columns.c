@@ -63,6 +63,11 @@ static const member members[] = {
     M(RANGE, profconv_range, end, U32),
     M(ADDRESS, profconv_address, count, U64),
     M(ADDRESS, profconv_address, location, U32),
+    M(ENTRY, profconv_entry, address, U64),
+    M(ENTRY, profconv_entry, size, U64),
+    M(ENTRY, profconv_entry, mapping, U32),
+    M(ENTRY, profconv_entry, name, U32),
+    M(ENTRY, profconv_entry, ordinal, U32),
     M(SOURCE, profconv_source, total, U64),
     M(SOURCE, profconv_source, head, U64),
     M(SOURCE, profconv_source, checksum, U64),
@@ -100,6 +105,7 @@ static const void *row_of(const profconv_profile *p, profconv_table table, uint3
     case PROFCONV_TABLE_BRANCH: return profconv_profile_branch(p, id);
     case PROFCONV_TABLE_RANGE: return profconv_profile_range(p, id);
     case PROFCONV_TABLE_ADDRESS: return profconv_profile_address(p, id);
+    case PROFCONV_TABLE_ENTRY: return profconv_profile_entry(p, id);
     case PROFCONV_TABLE_SOURCE: return profconv_profile_source(p, id);
     case PROFCONV_TABLE_CONTEXT: return profconv_profile_context(p, id);
     case PROFCONV_TABLE_SOURCE_BODY: return profconv_profile_source_body(p, id);

@@ -44,6 +44,8 @@ static int next_line(fdata_in *in, int *got) {
 }
 
 static int bad(const fdata_in *in, const char *expected) {
+    if (in->name.failed)
+        return pfc_mem_error(in->name.mem, in->error);
     return profconv_error_set(in->error, PROFCONV_E_FORMAT, PROFCONV_NO_OFFSET, in->line, "line %llu: expected %s",
                               (unsigned long long)in->line, expected);
 }
