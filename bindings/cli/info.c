@@ -205,6 +205,29 @@ static void print_notes(const profconv_profile *profile) {
     }
 }
 
+/* Recordings of Go programs: leaves whose direct caller frame pointers do not show, which Go's PGO goes by. */
+static void print_go(const profconv_profile *profile) {
+    profconv_report *report = NULL;
+    int go = 0;
+    for (uint32_t i = 1; !go && i < profconv_profile_rows(profile, PROFCONV_TABLE_FUNCTION); i++) {
+        const profconv_function *function = profconv_profile_function(profile, i);
+        profconv_string name = profconv_profile_string(profile, function->linkage_name);
+        go = name.size > 12 && (strcmp(name.data, "runtime.goexit.abi0") == 0 || strcmp(name.data, "runtime.goexit") == 0 ||
+                                strcmp(name.data, "runtime.mcall") == 0 || strcmp(name.data, "runtime.schedule") == 0);
+    }
+    if (!go || profconv_report_new(&report, NULL, NULL))
+        return;
+    (void)profconv_check(profile, "go-pgo", report, NULL); /* what it finds counts, not whether it is enough */
+    for (size_t i = 0; i < profconv_report_count(report); i++) {
+        profconv_note note;
+        char number[32];
+        if (profconv_report_get(report, i, &note) || strcmp(note.cause, "frameless-leaves") != 0)
+            continue;
+        printf("\nGo           %s %s (profconv check --for go-pgo)\n", cli_number(number, (int64_t)note.count), note.message);
+    }
+    profconv_report_free(report);
+}
+
 static int look(const cli_arguments *arguments, const profconv_profile *profile) {
     print_times(profile);
     print_attributes(profile);
@@ -212,6 +235,7 @@ static int look(const cli_arguments *arguments, const profconv_profile *profile)
     print_tables(profile);
     print_types(profile);
     int status = print_mappings(arguments, profile);
+    print_go(profile);
     print_notes(profile);
     return status == CLI_OK ? cli_flush() : status;
 }

@@ -48,6 +48,11 @@ static int is_kernel(const profconv_profile *p, profconv_id location) {
 
 /* A recording by frame pointers or the like, as against the runtime's own profile, which unwinds by tables. */
 static int is_recording(const profconv_profile *p) {
+    const profconv_report *report = profconv_profile_report(p);
+    profconv_note note;
+    for (size_t i = 0; i < profconv_report_count(report); i++)
+        if (profconv_report_get(report, i, &note) == PROFCONV_OK && strcmp(note.cause, "stack-dumps") == 0)
+            return 0; /* the reader unwound its stacks by tables too */
     if (profconv_profile_find_attribute(p, "recorder").size)
         return 1;
     for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_COMMENT); i++) {
