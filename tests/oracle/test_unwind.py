@@ -16,6 +16,7 @@ Inlined frames are compared with llvm-symbolizer: the addresses that perf prints
 """
 import collections
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -289,17 +290,14 @@ def inline_frames(perf, path, program):
             if inside:
                 addresses.add(frame.group(1))
     ordered = sorted(addresses)
-    done = subprocess.run([tool, "--obj=" + program, "--no-demangle", "--output-style=GNU", "-f", "-i", "-p"],
-                          input="".join("0x%s\n\n" % a for a in ordered).encode(), stdout=subprocess.PIPE)
-    expanded, at = {}, 0
-    # An input that is no address is echoed: the empty line after each one ends its frames.
-    for line in done.stdout.decode(errors="replace").split("\n"):
-        if not line.strip():
-            if at < len(ordered) and ordered[at] in expanded:
-                at += 1
-            continue
-        name = re.sub(r"^ \(inlined by\) ", "", line).split(" at ")[0]
-        expanded.setdefault(ordered[min(at, len(ordered) - 1)], []).append(name)
+    done = subprocess.run([tool, "--obj=" + program, "--no-demangle", "--output-style=JSON", "--functions=linkage", "--inlines"],
+                          input="".join("0x%s\n" % a for a in ordered).encode(), stdout=subprocess.PIPE)
+    lines = [line for line in done.stdout.decode(errors="replace").split("\n") if line]
+    if len(lines) != len(ordered):
+        problem("%s answers %d of %d addresses" % (tool, len(lines), len(ordered)))
+        return
+    expanded = {address: [symbol["FunctionName"] for symbol in json.loads(line).get("Symbol", [])]
+                for address, line in zip(ordered, lines)}
     theirs = collections.Counter()
     for period, frames in samples:
         names = []
