@@ -6,6 +6,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
@@ -45,6 +46,11 @@ class Browser:
         try:
             made = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
                 "browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})
+        except RuntimeError as e:
+            # A browser that is installed and cannot start says nothing of what it was to open.
+            self.close()
+            print("skipped: the browser does not start here:", str(e)[:200])
+            sys.exit(77)
         except Exception:
             self.close()
             raise
