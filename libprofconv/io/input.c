@@ -6,11 +6,11 @@
  * delivered, by windows that are shorter than wanted; the window after them, with nothing to show, returns the error.
  * So a reader that wants to know whether a short window is the true end asks once more after consuming it.
  */
+#include "libprofconv/io/options.h"
 #include "libprofconv/io/input.h"
 
 #include <string.h>
 
-#include "libprofconv/base/struct.h"
 #include "libprofconv/base/text.h"
 
 #define BUFFER_FIRST ((size_t)256 << 10)
@@ -21,25 +21,17 @@
 int pfc_input_new(profconv_input **out, const char *name, const char *path, const profconv_io_options *options,
                   profconv_error *error) {
     *out = NULL;
-    profconv_io_options given;
-    profconv_limits limits;
-    profconv_allocator allocator;
-    int status = pfc_struct_copy(&given, sizeof given, options, "profconv_io_options", error);
-    if (!status)
-        status = pfc_limits_copy(&limits, given.limits, error);
-    if (!status)
-        status = pfc_allocator_copy(&allocator, given.allocator, error);
+    pfc_io_start start;
+    int status = pfc_io_start_make(&start, options, MEMORY_LEAST, error);
     if (status)
         return status;
-    pfc_mem mem;
-    pfc_mem_init(&mem, given.allocator, limits.max_memory < MEMORY_LEAST ? MEMORY_LEAST : limits.max_memory);
-    profconv_input *input = (profconv_input *)pfc_alloc_zero(&mem, sizeof *input);
+    profconv_input *input = (profconv_input *)pfc_alloc_zero(&start.mem, sizeof *input);
     if (!input)
-        return pfc_mem_error(&mem, error);
-    input->mem = mem;
-    input->allocator = allocator;
-    input->limits = limits;
-    input->raw = given.raw;
+        return pfc_mem_error(&start.mem, error);
+    input->mem = start.mem;
+    input->allocator = start.allocator;
+    input->limits = start.limits;
+    input->raw = start.given.raw;
     input->directory = -1;
     input->size = UINT64_MAX;
     input->tick_at = UINT64_MAX;

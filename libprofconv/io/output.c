@@ -2,11 +2,11 @@
  *
  * Outputs: buffering, gzip, the sticky error, and the one moment at which the bytes are committed.
  */
+#include "libprofconv/io/options.h"
 #include "libprofconv/io/io.h"
 
 #include <string.h>
 
-#include "libprofconv/base/struct.h"
 #include "libprofconv/io/sink.h"
 #include "libprofconv/io/zutil.h"
 
@@ -31,22 +31,14 @@ struct profconv_output {
 static int new_output(profconv_output **out, const char *name, const profconv_io_options *options,
                       profconv_error *error) {
     *out = NULL;
-    profconv_io_options given;
-    profconv_limits limits;
-    profconv_allocator allocator;
-    int status = pfc_struct_copy(&given, sizeof given, options, "profconv_io_options", error);
-    if (!status)
-        status = pfc_limits_copy(&limits, given.limits, error);
-    if (!status)
-        status = pfc_allocator_copy(&allocator, given.allocator, error);
+    pfc_io_start start;
+    int status = pfc_io_start_make(&start, options, MEMORY_LEAST, error);
     if (status)
         return status;
-    pfc_mem mem;
-    pfc_mem_init(&mem, given.allocator, limits.max_memory < MEMORY_LEAST ? MEMORY_LEAST : limits.max_memory);
-    profconv_output *output = (profconv_output *)pfc_alloc_zero(&mem, sizeof *output);
+    profconv_output *output = (profconv_output *)pfc_alloc_zero(&start.mem, sizeof *output);
     if (!output)
-        return pfc_mem_error(&mem, error);
-    output->mem = mem;
+        return pfc_mem_error(&start.mem, error);
+    output->mem = start.mem;
     output->name = pfc_strdup(&output->mem, name, strlen(name));
     output->buffer = (unsigned char *)pfc_alloc(&output->mem, OUTPUT_BUFFER);
     if (!output->name || !output->buffer) {
