@@ -51,8 +51,15 @@ PROFCONV_API int profconv_split(const profconv_profile *profile, const profconv_
  *  does not filter by itself, and the second after the passes. */
 enum { PROFCONV_FILTER_SAMPLES = 1 << 0, PROFCONV_FILTER_FRAMES = 1 << 1, PROFCONV_FILTER_ALL = 3 };
 
-/** The settings of the scope "filter", ending with a NULL name. Expressions are POSIX extended regular expressions; they match a
- *  frame by function name, source file or mapping, as in pprof. */
+/**
+ * The settings of the scope "filter", ending with a NULL name. Expressions are POSIX extended regular expressions; they match a
+ * frame by function name, source file or mapping, as in pprof.
+ *
+ * Their order, which is pprof's, whatever order they are given in: first the conditions on labels. Then tagroot and tagleaf make
+ * frames of labels, which the rest sees as frames named after the value, in a file named after the key. focus and ignore look at
+ * the whole stack; hide, then show take frames away; show-from and prune-from cut what is left; max-stack counts, and cuts, only
+ * frames that are no labels. granularity and inline say what frames are told apart by, and nodes sums up the rest.
+ */
 PROFCONV_API const profconv_setting *profconv_filter_settings(void);
 /** Nonzero when the settings ask for a filter of these stages. */
 PROFCONV_API int profconv_filter_wanted(const profconv_options *settings, uint32_t stages);

@@ -113,18 +113,15 @@ static pfc_verdict make_stack(filter *f, profconv_id stack, profconv_id set, pro
         *out = pfc_copy_stack(&f->copy, stack);
         return PFC_KEEP;
     }
-    int tags = f->frames.tag_roots.count || f->frames.tag_leaves.count;
+    int tags = f->frames.tag_runs != NULL;
     if (!tags && f->verdicts[stack]) {
         *out = f->stacks[stack];
         return (pfc_verdict)(f->verdicts[stack] - 1);
     }
-    pfc_verdict verdict = pfc_frame_filter_apply(&f->frames, stack);
-    *out = 0;
-    if (verdict == PFC_KEEP) {
-        if (tags)
-            pfc_frame_filter_tag(&f->frames, set);
-        *out = profconv_builder_stack_leaf_first(f->copy.builder, f->frames.stack.data, f->frames.stack.count);
-    }
+    pfc_verdict verdict = pfc_frame_filter_apply(&f->frames, stack, set);
+    *out = verdict == PFC_KEEP
+               ? profconv_builder_stack_leaf_first(f->copy.builder, f->frames.stack.data, f->frames.stack.count)
+               : 0;
     f->verdicts[stack] = (uint8_t)(verdict + 1);
     f->stacks[stack] = *out;
     return verdict;

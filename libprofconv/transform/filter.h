@@ -80,6 +80,12 @@ enum {
     PFC_FRAME_PRUNE = 1 << 5      /* frames below the first of these go */
 };
 
+/* A frame that stands for the value of a label. */
+typedef struct pfc_tag_frame {
+    profconv_id frame; /* in the builder */
+    uint8_t flags;     /* PFC_FRAME_* */
+} pfc_tag_frame;
+
 typedef struct pfc_frame_filter {
     pfc_copy *copy;
     regex_t regex[PFC_EXPRESSIONS];
@@ -91,8 +97,13 @@ typedef struct pfc_frame_filter {
     int granularity;    /* pfc_granularity */
     int inlined;        /* keep inlined frames */
     int64_t max_stack;  /* 0: no limit */
-    PFC_VEC(profconv_id) tag_roots; /* string ids of the profile: keys of labels; 0: no label has this key */
-    PFC_VEC(profconv_id) tag_leaves;
+    PFC_VEC(profconv_id) keys[2];  /* string ids of the profile: keys of labels that become outermost, innermost frames */
+    PFC_VEC(pfc_tag_frame) tags;    /* runs of one label set's frames: innermost ones, then outermost ones */
+    struct pfc_tag_run {
+        size_t first;
+        uint32_t count[2];
+        uint32_t known;
+    } *tag_runs; /* per label set */
     PFC_VEC(profconv_id) stack; /* leaf first, in the builder */
 } pfc_frame_filter;
 
@@ -102,9 +113,18 @@ void pfc_frame_filter_free(pfc_frame_filter *frames);
 /* Why a sample goes. */
 typedef enum pfc_verdict { PFC_KEEP = 0, PFC_NOT_FOCUSED, PFC_IGNORED, PFC_NOT_SHOWN, PFC_ALL_HIDDEN, PFC_VERDICTS } pfc_verdict;
 
-/* What is left of a stack goes to frames->stack. */
-pfc_verdict pfc_frame_filter_apply(pfc_frame_filter *frames, profconv_id stack);
-/* Adds frames for labels at both ends of frames->stack. */
-void pfc_frame_filter_tag(pfc_frame_filter *frames, profconv_id label_set);
+/* What is left of a stack, with frames for the labels of the set at both ends, goes to frames->stack. */
+pfc_verdict pfc_frame_filter_apply(pfc_frame_filter *frames, profconv_id stack, profconv_id label_set);
+/* Nonzero when an expression matches a text. */
+int pfc_expression_matches(const pfc_frame_filter *frames, unsigned expression, const char *text);
+#define PFC_GIVEN(f, e) (((f)->given >> (e)) & 1u)
+
+/* ---- filter_tags.c ---- */
+
+int pfc_frame_tags_parse(pfc_frame_filter *frames, const profconv_options *settings, profconv_error *error);
+void pfc_frame_tags_free(pfc_frame_filter *frames);
+/* The frames of a label set at one end of its stacks, from the leaf on; borrowed until the next call. 0 without memory, too:
+ * the copy is over then. */
+size_t pfc_frame_tags(pfc_frame_filter *frames, profconv_id label_set, int leaves, const pfc_tag_frame **out);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * What expressions and granularity make of frames. All of it can be said of a location once: which of its lines stay, and whether
- * it cuts the stacks it is in. Names are tried once a string. The order is pprof's: focus and ignore look at the whole frame, hide
- * and show take lines away, show-from and prune-from cut.
+ * it cuts the stacks it is in. Names are tried once a string. The order is pprof's: frames that stand for labels are there from the
+ * beginning, focus and ignore look at the whole stack, hide and show take lines away, show-from and prune-from cut. max-stack
+ * then counts what is no label.
  */
 #include <string.h>
 
@@ -11,36 +12,6 @@
 static const char *const expression_names[PFC_EXPRESSIONS] = {"focus", "ignore", "show", "hide", "show-from", "prune-from"};
 
 /* ---- settings ---- */
-
-static profconv_id find_string(const profconv_profile *p, const char *text, size_t size) {
-    for (uint32_t i = 1; i < profconv_profile_rows(p, PROFCONV_TABLE_LABEL); i++) {
-        profconv_id key = profconv_profile_label(p, i)->key;
-        profconv_string s = profconv_profile_string(p, key);
-        if (s.size == size && memcmp(s.data, text, size) == 0)
-            return key;
-    }
-    return 0;
-}
-
-/* Keys in one or several settings, commas between. */
-static int parse_keys(pfc_frame_filter *f, const profconv_options *settings, const char *name, int leaves, profconv_error *error) {
-    const char *text;
-    for (size_t i = 0; (text = profconv_options_item(settings, PFC_FILTER_SCOPE, name, i)) != NULL; i++) {
-        for (;;) {
-            size_t size = strcspn(text, ",");
-            profconv_id key = find_string(f->copy->from, text, size);
-            if (!key)
-                return profconv_error_set(error, PROFCONV_E_MISSING_FACET, PROFCONV_NO_OFFSET, 0,
-                                          "filter.%s: no sample has a label '%.*s'", name, (int)size, text);
-            if (leaves ? PFC_VEC_PUSH(&f->copy->mem, &f->tag_leaves, key) : PFC_VEC_PUSH(&f->copy->mem, &f->tag_roots, key))
-                return pfc_mem_error(&f->copy->mem, error);
-            if (!text[size])
-                break;
-            text += size + 1;
-        }
-    }
-    return PROFCONV_OK;
-}
 
 int pfc_frame_filter_parse(pfc_frame_filter *f, pfc_copy *copy, const profconv_options *settings, profconv_error *error) {
     static const char *const grains[] = {"address", "line", "function", "file", "mapping"};
@@ -71,8 +42,7 @@ int pfc_frame_filter_parse(pfc_frame_filter *f, pfc_copy *copy, const profconv_o
     if (f->max_stack < 0)
         return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0, "filter.max-stack: %lld is below 0",
                                   (long long)f->max_stack);
-    int status = parse_keys(f, settings, "tagroot", 0, error);
-    return status ? status : parse_keys(f, settings, "tagleaf", 1, error);
+    return pfc_frame_tags_parse(f, settings, error);
 }
 
 void pfc_frame_filter_free(pfc_frame_filter *f) {
@@ -87,18 +57,21 @@ void pfc_frame_filter_free(pfc_frame_filter *f) {
     pfc_free(mem, f->matches, f->matches ? f->copy->rows[PFC_COPY_STRINGS] : 0);
     pfc_free(mem, f->flags, f->flags ? f->copy->rows[PFC_COPY_LOCATIONS] : 0);
     pfc_free(mem, f->made, f->made ? f->copy->rows[PFC_COPY_LOCATIONS] * sizeof *f->made : 0);
-    PFC_VEC_FREE(mem, &f->tag_roots);
-    PFC_VEC_FREE(mem, &f->tag_leaves);
+    pfc_frame_tags_free(f);
     PFC_VEC_FREE(mem, &f->stack);
 }
 
 /* ---- matching ---- */
 
+int pfc_expression_matches(const pfc_frame_filter *f, unsigned e, const char *text) {
+    return regexec(&f->regex[e], text, 0, NULL, 0) == 0;
+}
+
 static int string_matches(pfc_frame_filter *f, unsigned e, profconv_id id) {
     uint8_t bit = (uint8_t)(1u << e);
     if (!(f->known[id] & bit)) {
         f->known[id] |= bit;
-        if (regexec(&f->regex[e], profconv_profile_string(f->copy->from, id).data, 0, NULL, 0) == 0)
+        if (pfc_expression_matches(f, e, profconv_profile_string(f->copy->from, id).data))
             f->matches[id] |= bit;
     }
     return (f->matches[id] & bit) != 0;
@@ -121,12 +94,10 @@ static int location_matches(pfc_frame_filter *f, unsigned e, profconv_id id, con
     return match;
 }
 
-#define GIVEN(f, e) (((f)->given >> (e)) & 1u)
-
 /* Takes lines out of copy->lines (functions still the profile's) by show or hide; a frame without lines is its mapping. */
 static int show_or_hide(pfc_frame_filter *f, unsigned e, const profconv_location *l, int keep) {
     pfc_copy *c = f->copy;
-    if (!GIVEN(f, e))
+    if (!PFC_GIVEN(f, e))
         return 1;
     if (mapping_matches(f, e, l))
         return keep;
@@ -142,7 +113,7 @@ static int show_or_hide(pfc_frame_filter *f, unsigned e, const profconv_location
 
 static void cut_lines(pfc_frame_filter *f, const profconv_location *l, uint8_t *flags) {
     pfc_copy *c = f->copy;
-    if (GIVEN(f, PFC_SHOW_FROM)) {
+    if (PFC_GIVEN(f, PFC_SHOW_FROM)) {
         size_t n = c->lines.count;
         if (mapping_matches(f, PFC_SHOW_FROM, l)) {
             *flags |= PFC_FRAME_SHOW_FROM;
@@ -155,7 +126,7 @@ static void cut_lines(pfc_frame_filter *f, const profconv_location *l, uint8_t *
             }
         }
     }
-    for (size_t k = 0; GIVEN(f, PFC_PRUNE_FROM) && k < c->lines.count; k++) {
+    for (size_t k = 0; PFC_GIVEN(f, PFC_PRUNE_FROM) && k < c->lines.count; k++) {
         if (function_matches(f, PFC_PRUNE_FROM, c->lines.data[k].function, 0)) {
             memmove(c->lines.data, c->lines.data + k, (c->lines.count - k) * sizeof *c->lines.data);
             c->lines.count -= k;
@@ -240,9 +211,9 @@ static void decide(pfc_frame_filter *f, profconv_id id) {
     pfc_copy *c = f->copy;
     const profconv_location *l = profconv_profile_location(c->from, id);
     uint8_t flags = PFC_FRAME_KNOWN;
-    if (GIVEN(f, PFC_FOCUS) && location_matches(f, PFC_FOCUS, id, l))
+    if (PFC_GIVEN(f, PFC_FOCUS) && location_matches(f, PFC_FOCUS, id, l))
         flags |= PFC_FRAME_FOCUS;
-    if (GIVEN(f, PFC_IGNORE) && location_matches(f, PFC_IGNORE, id, l))
+    if (PFC_GIVEN(f, PFC_IGNORE) && location_matches(f, PFC_IGNORE, id, l))
         flags |= PFC_FRAME_IGNORE;
     c->lines.count = 0;
     for (uint32_t k = 0; k < l->line_count; k++) {
@@ -263,87 +234,84 @@ static void decide(pfc_frame_filter *f, profconv_id id) {
 
 /* ---- stacks ---- */
 
-pfc_verdict pfc_frame_filter_apply(pfc_frame_filter *f, profconv_id stack) {
-    pfc_copy *c = f->copy;
-    unsigned all = 0;
-    size_t seen = 0, end = 0, begin = SIZE_MAX; /* of what is kept in f->stack: [begin, end) */
-    f->stack.count = 0;
-    for (profconv_id node = stack; node; node = profconv_profile_stack(c->from, node)->parent) {
-        profconv_id location = profconv_profile_stack(c->from, node)->location;
+/* What the frames of a stack come to, from the leaf on. */
+typedef struct walk {
+    unsigned all;      /* flags of all frames, also of those that do not stay */
+    size_t seen;
+    size_t begin, end; /* of what show-from and prune-from leave of f->stack */
+} walk;
+
+/* Nonzero when memory ran out; then the copy is over. */
+static int step(pfc_frame_filter *f, walk *w, profconv_id frame, uint8_t flags) {
+    w->all |= flags;
+    w->seen++;
+    if (flags & PFC_FRAME_HIDDEN)
+        return 0;
+    if ((flags & PFC_FRAME_PRUNE) && w->begin == SIZE_MAX)
+        w->begin = f->stack.count;
+    if (PFC_VEC_PUSH(&f->copy->mem, &f->stack, frame))
+        return 1;
+    if (flags & PFC_FRAME_SHOW_FROM)
+        w->end = f->stack.count;
+    return 0;
+}
+
+static int step_tags(pfc_frame_filter *f, walk *w, profconv_id set, int leaves) {
+    const pfc_tag_frame *tags;
+    size_t count = pfc_frame_tags(f, set, leaves, &tags);
+    for (size_t i = 0; i < count; i++) {
+        if (step(f, w, tags[i].frame, tags[i].flags))
+            return 1;
+    }
+    return 0;
+}
+
+static int step_stack(pfc_frame_filter *f, walk *w, profconv_id stack) {
+    const profconv_profile *p = f->copy->from;
+    for (profconv_id node = stack; node; node = profconv_profile_stack(p, node)->parent) {
+        profconv_id location = profconv_profile_stack(p, node)->location;
         if (!(f->flags[location] & PFC_FRAME_KNOWN))
             decide(f, location);
-        uint8_t flags = f->flags[location];
-        all |= flags;
-        seen++;
-        if (flags & PFC_FRAME_HIDDEN)
-            continue;
-        if ((flags & PFC_FRAME_PRUNE) && begin == SIZE_MAX)
-            begin = f->stack.count;
-        if (PFC_VEC_PUSH(&c->mem, &f->stack, f->made[location]))
-            return PFC_KEEP; /* the copy is over */
-        if (flags & PFC_FRAME_SHOW_FROM)
-            end = f->stack.count;
+        if (step(f, w, f->made[location], f->flags[location]))
+            return 1;
     }
-    if (all & PFC_FRAME_IGNORE)
+    return 0;
+}
+
+static void take_out(pfc_frame_filter *f, size_t from, size_t to) {
+    if (from < to && f->stack.count > to)
+        memmove(f->stack.data + from, f->stack.data + to, (f->stack.count - to) * sizeof *f->stack.data);
+    if (from < to)
+        f->stack.count -= to - from;
+}
+
+pfc_verdict pfc_frame_filter_apply(pfc_frame_filter *f, profconv_id stack, profconv_id set) {
+    walk w = {0, 0, SIZE_MAX, 0};
+    f->stack.count = 0;
+    if (step_tags(f, &w, set, 1))
+        return PFC_KEEP;
+    size_t first = f->stack.count; /* [first, last): the frames that are no labels */
+    if (step_stack(f, &w, stack))
+        return PFC_KEEP;
+    size_t last = f->stack.count;
+    if (step_tags(f, &w, set, 0))
+        return PFC_KEEP;
+    if (w.all & PFC_FRAME_IGNORE)
         return PFC_IGNORED;
-    if (GIVEN(f, PFC_FOCUS) && !(all & PFC_FRAME_FOCUS))
+    if (PFC_GIVEN(f, PFC_FOCUS) && !(w.all & PFC_FRAME_FOCUS))
         return PFC_NOT_FOCUSED;
-    if (seen && f->stack.count == 0)
+    if (w.seen && f->stack.count == 0)
         return PFC_ALL_HIDDEN;
-    if (GIVEN(f, PFC_SHOW_FROM)) {
-        if (end == 0)
+    if (PFC_GIVEN(f, PFC_SHOW_FROM)) {
+        if (w.end == 0)
             return PFC_NOT_SHOWN;
-        f->stack.count = end;
+        f->stack.count = w.end;
+        last = last < w.end ? last : w.end;
     }
-    if (begin != SIZE_MAX && begin > 0 && begin < f->stack.count) {
-        memmove(f->stack.data, f->stack.data + begin, (f->stack.count - begin) * sizeof *f->stack.data);
-        f->stack.count -= begin;
-    }
-    if (f->max_stack && f->stack.count > (uint64_t)f->max_stack)
-        f->stack.count = (size_t)f->max_stack;
+    size_t begin = w.begin < f->stack.count ? w.begin : 0;
+    first = first > begin ? first : begin;
+    if (f->max_stack && last > first && last - first > (uint64_t)f->max_stack)
+        take_out(f, first + (size_t)f->max_stack, last);
+    take_out(f, 0, begin);
     return PFC_KEEP;
-}
-
-/* The values of a key in a set, commas between, as a frame; 0 when there is none. */
-static profconv_id tag_frame(pfc_frame_filter *f, profconv_id set, profconv_id key) {
-    pfc_copy *c = f->copy;
-    const profconv_label_set *labels = profconv_profile_label_set(c->from, set);
-    pfc_buf text;
-    size_t values = 0;
-    pfc_buf_init(&text, &c->mem);
-    for (uint32_t i = 0; i < labels->count; i++) {
-        const profconv_label *label = profconv_profile_label(c->from, profconv_profile_label_item(c->from, labels->first + i));
-        char scratch[24];
-        if (label->key != key)
-            continue;
-        profconv_string value = pfc_label_text(c->from, label, scratch);
-        if (values++)
-            pfc_buf_char(&text, ',');
-        pfc_buf_add(&text, value.data, value.size);
-    }
-    profconv_id frame = 0;
-    if (values)
-        frame = pfc_copy_pseudo(c, 0, profconv_builder_string(c->builder, text.data ? text.data : "", text.size),
-                                pfc_copy_string(c, key));
-    pfc_buf_free(&text);
-    return frame;
-}
-
-void pfc_frame_filter_tag(pfc_frame_filter *f, profconv_id set) {
-    pfc_mem *mem = &f->copy->mem;
-    size_t roots = f->tag_roots.count, leaves = f->tag_leaves.count;
-    for (size_t i = roots; i-- > 0;) { /* the first key is outermost */
-        profconv_id frame = tag_frame(f, set, f->tag_roots.data[i]);
-        if (frame && PFC_VEC_PUSH(mem, &f->stack, frame))
-            return;
-    }
-    for (size_t i = 0; i < leaves; i++) { /* the last key is innermost */
-        profconv_id frame = tag_frame(f, set, f->tag_leaves.data[i]);
-        if (!frame)
-            continue;
-        if (PFC_VEC_PUSH(mem, &f->stack, frame))
-            return;
-        memmove(f->stack.data + 1, f->stack.data, (f->stack.count - 1) * sizeof *f->stack.data);
-        f->stack.data[0] = frame;
-    }
 }

@@ -186,6 +186,25 @@ static void test_labels(void **state) {
     expect(FILTERED(MAKE(LABELLED), "tagleaf=thread"), "main;a;app 1\nmain;a;app 4\nmain;b;pool 2\nmain;c;x 8\n");
 }
 
+/* Frames that stand for labels are there before expressions look, as in pprof; max-stack is for the others. */
+static void test_order(void **state) {
+    (void)state;
+    expect(FILTERED(MAKE(LABELLED), "tagroot=thread", "focus=^app$"), "app;main;a 1\napp;main;a 4\n");
+    expect(FILTERED(MAKE(LABELLED), "tagleaf=pid", "focus=^31$"), "main;c;31 8\n");
+    expect(FILTERED(MAKE(LABELLED), "tagroot=thread", "tagleaf=pid", "ignore=^(app|31)$"), "pool;main;b;1 2\n");
+    expect(FILTERED(MAKE(LABELLED), "tagroot=thread", "hide=^app$"), "main;a 1\nmain;a 4\npool;main;b 2\nx;main;c 8\n");
+    expect(FILTERED(MAKE(LABELLED), "tagroot=thread", "show=^(app|a|c)$"), "app;a 1\napp;a 4\nc 8\n");
+    expect(FILTERED(MAKE(LABELLED), "tagroot=thread", "show=^thread$"), "app 1\napp 4\npool 2\nx 8\n"); /* the file of such frames */
+    expect(FILTERED(MAKE(LABELLED), "tagroot=thread", "show-from=^(app|b)$"), "app;main;a 1\napp;main;a 4\nb 2\n");
+    expect(FILTERED(MAKE(LABELLED), "tagroot=pid", "prune-from=^(1|c)$"), "1 1\n1 2\n2;main;a 4\n31;main;c 8\n");
+    expect(FILTERED(MAKE(LABELLED), "tagleaf=thread", "prune-from=^main$"), "main 1\nmain 2\nmain 4\nmain 8\n");
+    expect(FILTERED(MAKE(LABELLED), "tagroot=thread,pid", "tagleaf=tid", "max-stack=1"),
+           "app;1;a;1 1\napp;2;a;3 4\npool;1;b;2 2\nx;31;c;4 8\n");
+    expect(FILTERED(MAKE(LABELLED), "tagroot=thread", "tagleaf=tid", "hide=^main$", "max-stack=1", "focus=^(app|pool)$"),
+           "app;a;1 1\napp;a;3 4\npool;b;2 2\n");
+    expect(FILTERED(MAKE(LABELLED), "tagroot=thread", "granularity=function", "focus=^x$"), "x;main;c 8\n");
+}
+
 static void test_refusals(void **state) {
     (void)state;
     profconv_profile *p = MAKE(LABELLED);
@@ -555,7 +574,8 @@ static void test_planted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expressions), cmocka_unit_test(test_labels),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_expressions), cmocka_unit_test(test_labels),      cmocka_unit_test(test_order),
+        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_granularity), cmocka_unit_test(test_keep_top),    cmocka_unit_test(test_scale),
         cmocka_unit_test(test_scaled_sums), cmocka_unit_test(test_normalize),   cmocka_unit_test(test_top),
         cmocka_unit_test(test_numbers),     cmocka_unit_test(test_apples),      cmocka_unit_test(test_exposure),
