@@ -56,7 +56,7 @@ typedef struct profconv_writer {
     uint32_t improves;                    /* facets it can do without but wants: passes add them when they can */
     uint32_t binary;                      /* nonzero: not for a terminal */
     /** Comma-separated label keys that the output holds by default ("" none). Readers of recordings make only these,
-     *  unless told otherwise. NULL: all. */
+     *  unless told otherwise; keys with "::", as pprof::base, are none of theirs. NULL: all. */
     const char *labels;
     /** Writes everything, deterministically. What could not be written goes to `report` (may be NULL). An output without
      *  content is PROFCONV_E_EMPTY with the cause, never an empty file. */

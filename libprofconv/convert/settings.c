@@ -102,6 +102,26 @@ static int declares(const profconv_setting *settings, const char *name) {
     return 0;
 }
 
+/* Keys with "::" are made by comparing, not by readers. */
+static int put_labels(profconv_options *settings, const char *scope, const char *labels, profconv_error *error) {
+    char made[200];
+    size_t at = 0;
+    if (!strstr(labels, "::"))
+        return profconv_options_put(settings, scope, LABELS_KEY, labels, error);
+    made[0] = '\0';
+    for (size_t size; *labels; labels += size + (labels[size] == ',')) {
+        char key[64];
+        size = strcspn(labels, ",");
+        if (size >= sizeof key || at + size + 2 > sizeof made)
+            continue;
+        memcpy(key, labels, size);
+        key[size] = '\0';
+        if (!strstr(key, "::"))
+            at += (size_t)snprintf(made + at, sizeof made - at, "%s%s", at ? "," : "", key);
+    }
+    return profconv_options_put(settings, scope, LABELS_KEY, made, error);
+}
+
 int pfc_settings_labels(profconv_options *settings, const pfc_format *reader, const pfc_format *writer,
                         profconv_error *error) {
     if (!declares(reader->reader.settings, LABELS_KEY) || profconv_options_has(settings, reader->name, LABELS_KEY))
@@ -110,9 +130,7 @@ int pfc_settings_labels(profconv_options *settings, const pfc_format *reader, co
     const char *labels = writer->writer.labels;
     if (declares(writer->writer.settings, LABELS_KEY) && profconv_options_has(settings, writer->name, LABELS_KEY))
         labels = profconv_options_get(settings, writer->name, LABELS_KEY);
-    if (!labels)
-        return PROFCONV_OK;
-    return profconv_options_put(settings, reader->name, LABELS_KEY, labels, error);
+    return labels ? put_labels(settings, reader->name, labels, error) : PROFCONV_OK;
 }
 
 /* Labels that readers of recordings can make: a filter that looks at one needs it. */

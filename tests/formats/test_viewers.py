@@ -155,6 +155,8 @@ def test_compare(folder):
         _, profile = page(html)
         found = paths(profile)
         check(profile["mode"] == "diff" and profile["colors"] == "change", f"{source}: a comparison")
+        status, said = run("convert", "-v", "-o", html, source)
+        check(status == 0 and "not kept" not in said, f"{source}: the label that tells the sides apart is kept: {said}")
         check({k[-1]: tuple(v) for k, v in found.items()} == {n: (before[n], after[n]) for n in before}, f"{source}: {found}")
         order = [profile["strings"][profile["frames"]["name"][f]] for f in profile["nodes"]["frame"]]
         classes = dict(zip(order, profile["change"]["self"]))
@@ -172,6 +174,8 @@ def test_compare(folder):
         check(len(boxes["new"]) == 1 and boxes["new"][0]["x"] > 600, "on its side only")
         convert(source, html, "-s", "flamegraph.layout=side")
         check(page(html)[1]["layout"] == "side", "a page with two sides")
+    status, said = run("convert", "-v", "-s", "flamegraph.diff=no", "-o", html, base)
+    check(status == 0 and "pprof::base cannot be held" in said, f"a label that is not used is told: {said}")
     # Two draws of one program, seeded: nothing is called changed. 100,000 samples over 300 functions.
     import random
     rng = random.Random(7)

@@ -34,6 +34,14 @@ static int is_base(const profconv_profile *profile, profconv_id set) {
     return label && is(profconv_profile_string(profile, label->string), "true");
 }
 
+int pfc_view_has_base(const profconv_profile *profile) {
+    for (uint32_t i = 1; i < profconv_profile_rows(profile, PROFCONV_TABLE_LABEL_SET); i++) {
+        if (is_base(profile, i))
+            return 1;
+    }
+    return 0;
+}
+
 int pfc_view_columns_compare(pfc_view_columns *c) {
     uint32_t side[2] = {PFC_VIEW_NONE, PFC_VIEW_NONE};
     for (uint32_t i = 0; i < c->count; i++) {
@@ -45,10 +53,7 @@ int pfc_view_columns_compare(pfc_view_columns *c) {
         }
     }
     if (side[0] == PFC_VIEW_NONE || side[1] == PFC_VIEW_NONE) {
-        int found = 0;
-        for (uint32_t i = 1; !found && i < profconv_profile_rows(c->profile, PROFCONV_TABLE_LABEL_SET); i++)
-            found = is_base(c->profile, i);
-        if (!found)
+        if (!pfc_view_has_base(c->profile))
             return 0;
         side[0] = side[1] = c->types[c->shown];
         c->by_label = 1;

@@ -188,6 +188,9 @@ static int grow(pfc_flame *flame, const profconv_options *options, int picture) 
 }
 
 static void tell(const pfc_flame *flame, int picture, profconv_report *report) {
+    if (!flame->columns.by_label && pfc_view_has_base(flame->profile))
+        profconv_report_add(report, PROFCONV_NOTE_LOST, "facet-labels", 1, 0, PROFCONV_NO_OFFSET, 0,
+                            "labels pprof::base cannot be held by flamegraph where it does not compare by them");
     if (flame->tree.cut)
         profconv_report_add(report, PROFCONV_NOTE_WARNING, "frames-summed-up", flame->tree.cut, 0, PROFCONV_NO_OFFSET,
                             0, "the lightest frames are summed up as [other] (flamegraph.max-frames); all totals stay");
@@ -247,6 +250,6 @@ const profconv_writer pfc_flamegraph_writer = {
     .needs = PROFCONV_FACET_STACKS,
     .keeps = PROFCONV_FACET_SYMBOLS | PROFCONV_FACET_STACKS,
     .improves = PROFCONV_FACET_SYMBOLS | PROFCONV_FACET_LINES,
-    .labels = "thread",
+    .labels = "thread,pprof::base",
     .write = write_flame,
 };

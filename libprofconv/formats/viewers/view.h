@@ -120,6 +120,8 @@ typedef struct pfc_view_columns {
 /* Every sample type, the default one shown first. PROFCONV_E_EMPTY without any. */
 int pfc_view_columns_all(pfc_view_columns *columns, pfc_mem *mem, const profconv_profile *profile, const char *format,
                          profconv_error *error);
+/* Nonzero when some sample has the label pprof::base=true. */
+int pfc_view_has_base(const profconv_profile *profile);
 /* Columns named before and after, or samples marked as a base: nonzero when the profile holds a comparison. */
 int pfc_view_columns_compare(pfc_view_columns *columns);
 /* Keeps one column an event, that with the weights, where an event has several. */
