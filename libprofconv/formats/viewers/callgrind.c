@@ -25,12 +25,7 @@ typedef struct cost {
 } cost;
 
 typedef struct writing {
-    pfc_mem mem;
-    const profconv_profile *profile;
-    pfc_view_columns columns;
-    pfc_view_frames frames;
-    pfc_view_tree tree;
-    pfc_view_out out;
+    pfc_view_writing v;
     PFC_VEC(cost) costs;
     PFC_VEC(int64_t) values; /* costs x columns */
     pfc_index index;
@@ -42,7 +37,6 @@ typedef struct writing {
     uint32_t *numbers[3];
     uint32_t last[3];
     size_t texts;
-    int saturated;
 } writing;
 
 static uint64_t hash_of(const cost *c) { return pfc_hash_mix(pfc_hash_mix(c->frame, c->callee), (uint64_t)c->line); }
@@ -58,25 +52,25 @@ static int row_of(writing *w, const cost *wanted, int64_t **values) {
     while ((row = pfc_index_next(&w->index, &probe)) != 0) {
         const cost *c = &w->costs.data[row - 1];
         if (c->frame == wanted->frame && c->callee == wanted->callee && c->line == wanted->line) {
-            *values = w->values.data + (size_t)(row - 1) * w->columns.count;
+            *values = w->values.data + (size_t)(row - 1) * w->v.columns.count;
             return 0;
         }
     }
     if (w->costs.count >= INT32_MAX)
         return PROFCONV_E_LIMIT;
-    int status = PFC_VEC_RESERVE(&w->mem, &w->values, w->values.count + w->columns.count);
+    int status = PFC_VEC_RESERVE(&w->v.mem, &w->values, w->values.count + w->v.columns.count);
     if (status == 0)
-        status = PFC_VEC_PUSH(&w->mem, &w->costs, *wanted);
+        status = PFC_VEC_PUSH(&w->v.mem, &w->costs, *wanted);
     if (status)
         return status;
     *values = w->values.data + w->values.count;
-    memset(*values, 0, w->columns.count * sizeof **values);
-    w->values.count += w->columns.count;
-    return pfc_index_insert(&w->mem, &w->index, hash, (uint32_t)w->costs.count, cost_hash, w);
+    memset(*values, 0, w->v.columns.count * sizeof **values);
+    w->values.count += w->v.columns.count;
+    return pfc_index_insert(&w->v.mem, &w->index, hash, (uint32_t)w->costs.count, cost_hash, w);
 }
 
 static int charge(writing *w, uint32_t node) {
-    const pfc_view_tree *t = &w->tree;
+    const pfc_view_tree *t = &w->v.tree;
     const pfc_view_node *row = &t->nodes.data[node];
     const pfc_view_node *caller = &t->nodes.data[row->parent];
     cost self = {row->line, row->frame, 0};
@@ -84,17 +78,17 @@ static int charge(writing *w, uint32_t node) {
     int64_t *values;
     int status = row_of(w, &self, &values);
     for (uint32_t c = 0; status == 0 && c < t->columns; c++)
-        values[c] = pfc_add_sat_i64(values[c], t->self.data[(size_t)node * t->columns + c], &w->saturated);
+        values[c] = pfc_add_sat_i64(values[c], t->self.data[(size_t)node * t->columns + c], &w->v.tree.saturated);
     if (status || row->parent == 0)
         return status;
     status = row_of(w, &call, &values);
     for (uint32_t c = 0; status == 0 && c < t->columns && w->open[row->frame] == 0; c++)
-        values[c] = pfc_add_sat_i64(values[c], w->totals[c * t->nodes.count + node], &w->saturated);
+        values[c] = pfc_add_sat_i64(values[c], w->totals[c * t->nodes.count + node], &w->v.tree.saturated);
     return status;
 }
 
 static int charge_all(writing *w) {
-    const pfc_view_tree *t = &w->tree;
+    const pfc_view_tree *t = &w->v.tree;
     PFC_VEC(uint32_t) path = {0};
     int status = 0;
     for (size_t k = 1; status == 0 && k < t->ordered; k++) {
@@ -104,9 +98,9 @@ static int charge_all(writing *w) {
         status = charge(w, node);
         w->open[t->nodes.data[node].frame]++;
         if (status == 0)
-            status = PFC_VEC_PUSH(&w->mem, &path, node);
+            status = PFC_VEC_PUSH(&w->v.mem, &path, node);
     }
-    PFC_VEC_FREE(&w->mem, &path);
+    PFC_VEC_FREE(&w->v.mem, &path);
     return status;
 }
 
@@ -116,8 +110,8 @@ enum { FILES, FUNCTIONS, OBJECTS };
 
 /* "(3) name" the first time, then "(3)". Files and objects that are not known are "???". */
 static void add_name(writing *w, const char *key, int space, uint32_t text) {
-    pfc_buf *out = &w->out.buf;
-    profconv_string s = pfc_view_string(&w->frames, text);
+    pfc_buf *out = &w->v.out.buf;
+    profconv_string s = pfc_view_string(&w->v.frames, text);
     pfc_buf_text(out, key);
     pfc_buf_char(out, '(');
     if (w->numbers[space][text] != 0) {
@@ -136,13 +130,13 @@ static void add_name(writing *w, const char *key, int space, uint32_t text) {
 }
 
 static void add_costs(writing *w, const cost *c) {
-    const int64_t *values = w->values.data + (size_t)(c - w->costs.data) * w->columns.count;
-    pfc_buf_i64(&w->out.buf, c->line);
-    for (uint32_t i = 0; i < w->columns.count; i++) {
-        pfc_buf_char(&w->out.buf, ' ');
-        pfc_buf_i64(&w->out.buf, values[i]);
+    const int64_t *values = w->values.data + (size_t)(c - w->costs.data) * w->v.columns.count;
+    pfc_buf_i64(&w->v.out.buf, c->line);
+    for (uint32_t i = 0; i < w->v.columns.count; i++) {
+        pfc_buf_char(&w->v.out.buf, ' ');
+        pfc_buf_i64(&w->v.out.buf, values[i]);
     }
-    pfc_buf_char(&w->out.buf, '\n');
+    pfc_buf_char(&w->v.out.buf, '\n');
 }
 
 static int compare_costs(const void *user, uint32_t a, uint32_t b) {
@@ -159,33 +153,33 @@ static int compare_costs(const void *user, uint32_t a, uint32_t b) {
 }
 
 static void add_cost_row(writing *w, const cost *c, int first) {
-    const pfc_view_frame *frame = &w->frames.rows.data[c->frame];
+    const pfc_view_frame *frame = &w->v.frames.rows.data[c->frame];
     if (first) {
-        pfc_buf_char(&w->out.buf, '\n');
+        pfc_buf_char(&w->v.out.buf, '\n');
         add_name(w, "ob=", OBJECTS, frame->module);
         add_name(w, "fl=", FILES, frame->file);
         add_name(w, "fn=", FUNCTIONS, frame->name);
     }
     if (c->callee != 0) {
-        const pfc_view_frame *callee = &w->frames.rows.data[c->callee];
+        const pfc_view_frame *callee = &w->v.frames.rows.data[c->callee];
         add_name(w, "cob=", OBJECTS, callee->module);
         add_name(w, "cfi=", FILES, callee->file);
         add_name(w, "cfn=", FUNCTIONS, callee->name);
-        pfc_buf_text(&w->out.buf, "calls=1 ");
-        pfc_buf_i64(&w->out.buf, callee->line);
-        pfc_buf_char(&w->out.buf, '\n');
+        pfc_buf_text(&w->v.out.buf, "calls=1 ");
+        pfc_buf_i64(&w->v.out.buf, callee->line);
+        pfc_buf_char(&w->v.out.buf, '\n');
     }
     add_costs(w, c);
 }
 
 /* Names of events are words for the tools: what else a name holds becomes '_'; a number makes equal ones differ. */
 static void event_word(const writing *w, uint32_t column, pfc_buf *word) {
-    profconv_string name = pfc_view_column_name(&w->columns, column);
-    profconv_id event = profconv_profile_sample_type(w->profile, w->columns.types[column])->event;
-    for (uint32_t i = 0; i < w->columns.count && event; i++) {
-        profconv_string other = pfc_view_column_name(&w->columns, i);
+    profconv_string name = pfc_view_column_name(&w->v.columns, column);
+    profconv_id event = profconv_profile_sample_type(w->v.profile, w->v.columns.types[column])->event;
+    for (uint32_t i = 0; i < w->v.columns.count && event; i++) {
+        profconv_string other = pfc_view_column_name(&w->v.columns, i);
         if (i != column && other.size == name.size && memcmp(other.data, name.data, name.size) == 0) {
-            profconv_string of = profconv_profile_string(w->profile, event);
+            profconv_string of = profconv_profile_string(w->v.profile, event);
             pfc_buf_add(word, of.data, of.size);
             pfc_buf_char(word, '_');
             break;
@@ -203,16 +197,16 @@ static void event_word(const writing *w, uint32_t column, pfc_buf *word) {
 }
 
 static void add_events(writing *w) {
-    pfc_buf *out = &w->out.buf;
+    pfc_buf *out = &w->v.out.buf;
     pfc_buf words[2];
-    pfc_buf_init(&words[0], &w->mem); /* all so far, each between blanks */
-    pfc_buf_init(&words[1], &w->mem);
+    pfc_buf_init(&words[0], &w->v.mem); /* all so far, each between blanks */
+    pfc_buf_init(&words[1], &w->v.mem);
     pfc_buf_char(&words[0], ' ');
-    for (uint32_t c = 0; c < w->columns.count; c++) {
+    for (uint32_t c = 0; c < w->v.columns.count; c++) {
         pfc_buf_clear(&words[1]);
         pfc_buf_char(&words[1], ' ');
         pfc_buf word;
-        pfc_buf_init(&word, &w->mem);
+        pfc_buf_init(&word, &w->v.mem);
         event_word(w, c, &word);
         if (word.failed)
             words[1].failed = word.failed;
@@ -244,24 +238,25 @@ static void add_events(writing *w) {
 }
 
 static void add_sums(writing *w, const char *key) {
-    pfc_buf_text(&w->out.buf, key);
-    for (uint32_t c = 0; c < w->columns.count; c++) {
-        pfc_buf_char(&w->out.buf, ' ');
-        pfc_buf_i64(&w->out.buf, w->totals[(size_t)c * w->tree.nodes.count]);
+    pfc_buf_text(&w->v.out.buf, key);
+    for (uint32_t c = 0; c < w->v.columns.count; c++) {
+        pfc_buf_char(&w->v.out.buf, ' ');
+        pfc_buf_i64(&w->v.out.buf, w->totals[(size_t)c * w->v.tree.nodes.count]);
     }
-    pfc_buf_char(&w->out.buf, '\n');
+    pfc_buf_char(&w->v.out.buf, '\n');
 }
 
-static int write_file(writing *w) {
-    pfc_buf *out = &w->out.buf;
-    profconv_string command = profconv_profile_find_attribute(w->profile, "command-line");
+static int write_file(pfc_view_writing *view) {
+    writing *w = (writing *)view;
+    pfc_buf *out = &w->v.out.buf;
+    profconv_string command = profconv_profile_find_attribute(w->v.profile, "command-line");
     size_t count = w->costs.count;
-    uint32_t *ids = (uint32_t *)pfc_alloc(&w->mem, (count + 1) * sizeof *ids);
+    uint32_t *ids = (uint32_t *)pfc_alloc(&w->v.mem, (count + 1) * sizeof *ids);
     if (!ids)
-        return w->mem.failed;
+        return w->v.mem.failed;
     for (size_t i = 0; i < count; i++)
         ids[i] = (uint32_t)i;
-    int status = pfc_sort_ids(&w->mem, ids, count, compare_costs, w);
+    int status = pfc_sort_ids(&w->v.mem, ids, count, compare_costs, w);
     pfc_buf_text(out, "# callgrind format\nversion: 1\ncreator: libprofconv ");
     pfc_buf_text(out, profconv_version());
     if (command.size > 0) {
@@ -274,88 +269,64 @@ static int write_file(writing *w) {
     for (size_t i = 0; status == 0 && i < count; i++) {
         const cost *c = &w->costs.data[ids[i]];
         add_cost_row(w, c, i == 0 || w->costs.data[ids[i - 1]].frame != c->frame);
-        if (pfc_view_flush(&w->out, 0))
+        if (pfc_view_flush(&w->v.out, 0))
             break;
     }
     pfc_buf_char(out, '\n');
     add_sums(w, "totals:");
-    pfc_free(&w->mem, ids, (count + 1) * sizeof *ids);
+    pfc_free(&w->v.mem, ids, (count + 1) * sizeof *ids);
     return status;
 }
 
-static int grow(writing *w) {
-    pfc_view_build build = {&w->columns, &w->frames, NULL, 0, 1, 1};
-    int status = pfc_view_frames_init(&w->frames, &w->mem, w->profile);
+static int grow(pfc_view_writing *view, profconv_error *error) {
+    writing *w = (writing *)view;
+    (void)error;
+    pfc_view_build build = {&w->v.columns, &w->v.frames, NULL, 0, 1, 1};
+    int status = pfc_view_frames_init(&w->v.frames, &w->v.mem, w->v.profile);
     if (status == 0)
-        status = pfc_view_tree_init(&w->tree, &w->mem, w->columns.count);
+        status = pfc_view_tree_init(&w->v.tree, &w->v.mem, w->v.columns.count);
     if (status == 0)
-        status = pfc_view_tree_build(&w->tree, &build);
+        status = pfc_view_tree_build(&w->v.tree, &build);
     if (status == 0)
-        status = pfc_view_tree_order(&w->tree, &w->frames);
+        status = pfc_view_tree_order(&w->v.tree, &w->v.frames);
     if (status == 0)
-        status = pfc_view_rank(&w->frames, &w->rank);
+        status = pfc_view_rank(&w->v.frames, &w->rank);
     if (status)
         return status;
-    w->frame_count = w->frames.rows.count;
-    w->texts = w->frames.texts.count;
-    w->open = (uint32_t *)pfc_alloc_zero(&w->mem, w->frame_count * sizeof *w->open);
-    w->totals = (int64_t *)pfc_alloc(&w->mem, w->tree.nodes.count * w->columns.count * sizeof *w->totals);
+    w->frame_count = w->v.frames.rows.count;
+    w->texts = w->v.frames.texts.count;
+    w->open = (uint32_t *)pfc_alloc_zero(&w->v.mem, w->frame_count * sizeof *w->open);
+    w->totals = (int64_t *)pfc_alloc(&w->v.mem, w->v.tree.nodes.count * w->v.columns.count * sizeof *w->totals);
     for (int i = 0; i < 3; i++)
-        w->numbers[i] = (uint32_t *)pfc_alloc_zero(&w->mem, w->texts * sizeof *w->numbers[i]);
+        w->numbers[i] = (uint32_t *)pfc_alloc_zero(&w->v.mem, w->texts * sizeof *w->numbers[i]);
     if (!w->open || !w->totals || !w->numbers[0] || !w->numbers[1] || !w->numbers[2])
-        return w->mem.failed;
-    for (uint32_t c = 0; c < w->columns.count; c++)
-        pfc_view_tree_totals(&w->tree, c, w->totals + (size_t)c * w->tree.nodes.count, 0);
+        return w->v.mem.failed;
+    for (uint32_t c = 0; c < w->v.columns.count; c++)
+        pfc_view_tree_totals(&w->v.tree, c, w->totals + (size_t)c * w->v.tree.nodes.count, 0);
+    w->v.samples = w->v.tree.samples;
     return charge_all(w);
 }
 
-static void release(writing *w) {
-    pfc_mem *mem = &w->mem;
-    pfc_buf_free(&w->out.buf);
+static void release(pfc_view_writing *view) {
+    writing *w = (writing *)view;
+    pfc_mem *mem = &w->v.mem;
     PFC_VEC_FREE(mem, &w->costs);
     PFC_VEC_FREE(mem, &w->values);
     pfc_index_free(mem, &w->index);
-    pfc_free(mem, w->rank, w->frames.rows.count * sizeof *w->rank);
+    pfc_free(mem, w->rank, w->v.frames.rows.count * sizeof *w->rank);
     pfc_free(mem, w->open, w->frame_count * sizeof *w->open);
-    pfc_free(mem, w->totals, w->tree.nodes.count * w->columns.count * sizeof *w->totals);
+    pfc_free(mem, w->totals, w->v.tree.nodes.count * w->v.columns.count * sizeof *w->totals);
     for (int i = 0; i < 3; i++)
         pfc_free(mem, w->numbers[i], w->texts * sizeof *w->numbers[i]);
-    pfc_view_tree_free(&w->tree);
-    pfc_view_frames_free(&w->frames);
-    pfc_view_columns_free(&w->columns, mem);
 }
 
 static int write_callgrind(void *user, const profconv_profile *profile, profconv_output *output,
                            const profconv_options *options, profconv_report *report, profconv_error *error) {
+    static const pfc_view_steps steps = {"callgrind", 1, grow, write_file, NULL, release};
     writing w;
     (void)user;
-    (void)options;
     memset(&w, 0, sizeof w);
-    w.profile = profile;
-    pfc_mem_init(&w.mem, profconv_profile_allocator(profile), 0);
-    pfc_view_out_init(&w.out, &w.mem, output, error);
-    int status = pfc_view_columns_all(&w.columns, &w.mem, profile, "callgrind", error);
-    if (status == 0) {
-        status = grow(&w);
-        if (status == 0 && w.tree.samples > 0)
-            status = write_file(&w);
-        if (status == PROFCONV_E_LIMIT && !w.mem.failed)
-            status =
-                profconv_error_set(error, status, PROFCONV_NO_OFFSET, 0, "more than 2^31 distinct frames or stacks");
-        else if (status)
-            status = pfc_mem_error(&w.mem, error);
-        else if (w.tree.samples == 0)
-            status = profconv_error_set(error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
-                                        "nothing to write as callgrind: every value is zero or negative");
-        else
-            status = pfc_view_flush(&w.out, 1);
-    }
-    if (status == 0) {
-        w.tree.saturated |= w.saturated;
-        pfc_view_tree_report(&w.tree, "callgrind", report);
-    }
-    release(&w);
-    return status;
+    return pfc_view_write(&w.v, &steps, profile, output, options, report, error);
 }
 
 const profconv_writer pfc_callgrind_writer = {

@@ -216,16 +216,10 @@ static int write_flame(void *user, const profconv_profile *profile, profconv_out
     if (status == 0) {
         pfc_view_out_init(&flame.out, &flame.mem, output, error);
         status = grow(&flame, options, picture);
-        if (status == PROFCONV_E_LIMIT && !flame.mem.failed)
-            status =
-                profconv_error_set(error, status, PROFCONV_NO_OFFSET, 0, "more than 2^31 distinct frames or stacks");
-        else if (status)
-            status = pfc_mem_error(&flame.mem, error);
-        else if (flame.tree.samples == 0)
-            status = profconv_error_set(error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
-                                        "nothing to write as flamegraph: every sample has a value of zero");
-        else
+        if (status == 0 && flame.tree.samples > 0)
             status = picture ? pfc_flame_picture(&flame, 1) : pfc_flame_page(&flame);
+        else
+            status = pfc_view_finish(&flame.out, "flamegraph", status, 0, 0);
         if (status == 0)
             status = pfc_view_flush(&flame.out, 1);
         pfc_buf_free(&flame.out.buf);

@@ -103,22 +103,3 @@ void pfc_view_hundredths(pfc_buf *out, double value) {
             pfc_buf_char(out, (char)('0' + size % 10));
     }
 }
-
-void pfc_view_out_init(pfc_view_out *out, pfc_mem *mem, profconv_output *output, profconv_error *error) {
-    memset(out, 0, sizeof *out);
-    pfc_buf_init(&out->buf, mem);
-    out->output = output;
-    out->error = error;
-}
-
-int pfc_view_flush(pfc_view_out *out, int all) {
-    if (out->status)
-        return out->status;
-    if (out->buf.failed)
-        return out->status = pfc_mem_error(out->buf.mem, out->error);
-    if (out->buf.size >= (size_t)1 << 16 || (all && out->buf.size > 0)) {
-        out->status = profconv_output_write(out->output, out->buf.data, out->buf.size, out->error);
-        pfc_buf_clear(&out->buf);
-    }
-    return out->status;
-}

@@ -370,12 +370,3 @@ int pfc_view_thread_roots(pfc_view_frames *frames, uint32_t *roots, uint32_t set
     }
     return 0;
 }
-
-void pfc_view_tree_report(const pfc_view_tree *t, const char *format, profconv_report *report) {
-    if (t->negative)
-        profconv_report_add(report, PROFCONV_NOTE_DROPPED, "negative-values", t->negative, t->negative_weight,
-                            PROFCONV_NO_OFFSET, 0, "samples with negative values cannot be held by %s", format);
-    if (t->saturated)
-        profconv_report_add(report, PROFCONV_NOTE_WARNING, "saturated", 1, 0, PROFCONV_NO_OFFSET, 0,
-                            "sums that exceed 64 bits are written as the largest number");
-}

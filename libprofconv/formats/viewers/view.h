@@ -26,6 +26,8 @@ size_t pfc_view_cut(const char *data, size_t size, size_t most);
 /* Hundredths: "12.30". */
 void pfc_view_hundredths(pfc_buf *out, double value);
 
+/* ---- writing.c ---- */
+
 /* Bytes on their way to an output. */
 typedef struct pfc_view_out {
     pfc_buf buf;
@@ -184,6 +186,35 @@ void pfc_view_tree_totals(const pfc_view_tree *tree, uint32_t column, int64_t *t
 /* Frames for the names of threads by label set; an array of `sets`. */
 int pfc_view_thread_roots(pfc_view_frames *frames, uint32_t *roots, uint32_t sets);
 
+/* ---- writing.c again ---- */
+
+/* What the writers of files have in hand: the first member of each one's own state. */
+typedef struct pfc_view_writing {
+    pfc_mem mem;
+    const profconv_profile *profile;
+    const profconv_options *options;
+    pfc_view_columns columns;
+    pfc_view_frames frames;
+    pfc_view_tree tree;
+    pfc_view_out out;
+    uint64_t samples; /* that there are to write */
+} pfc_view_writing;
+
+typedef struct pfc_view_steps {
+    const char *format;
+    int positive;                                                /* values below zero are left out */
+    int (*grow)(pfc_view_writing *w, profconv_error *error);     /* counts the samples; all columns are there */
+    int (*write)(pfc_view_writing *w);                           /* called when there are any */
+    void (*tell)(pfc_view_writing *w, profconv_report *report); /* after success */
+    void (*release)(pfc_view_writing *w);                        /* what is not in pfc_view_writing */
+} pfc_view_steps;
+/* The whole of a writer's `write`. `w` is zeroed. */
+int pfc_view_write(pfc_view_writing *w, const pfc_view_steps *steps, const profconv_profile *profile,
+                   profconv_output *output, const profconv_options *options, profconv_report *report,
+                   profconv_error *error);
+/* Its end, for those who begin otherwise: puts a failure into words (PROFCONV_E_EMPTY where there were no `samples`), or
+ * hands on the rest. */
+int pfc_view_finish(pfc_view_out *out, const char *format, int status, uint64_t samples, int positive);
 /* Says what all writers say: samples that were left out, sums that did not fit. */
 void pfc_view_tree_report(const pfc_view_tree *tree, const char *format, profconv_report *report);
 
