@@ -23,4 +23,5 @@ FORMAT(READER(go_preprofile)  WRITER(go_preprofile))
 FORMAT(NO_READER WRITER(flamegraph))
 FORMAT(NO_READER WRITER(speedscope))
 FORMAT(NO_READER WRITER(callgrind))
+FORMAT(NO_READER WRITER(firefox))
 /* clang-format on */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Frames that stand for values of labels, as pprof's tagroot and tagleaf have them: named after the value, in a file named after the
- * key. Expressions see them as they see other frames. They are made once a label set.
+ * Frames that stand for values of labels, as pprof's tagroot and tagleaf have them: named after the value, in a file
+ * named after the key. Expressions see them as they see other frames. They are made once a label set.
  */
 #include <string.h>
 
@@ -22,7 +22,8 @@ static profconv_id find_key(const profconv_profile *p, const char *text, size_t 
 }
 
 /* Keys in one or several settings, commas between. */
-static int parse_keys(pfc_frame_filter *f, const profconv_options *settings, const char *name, int end, profconv_error *error) {
+static int parse_keys(pfc_frame_filter *f, const profconv_options *settings, const char *name, int end,
+                      profconv_error *error) {
     const char *text;
     for (size_t i = 0; (text = profconv_options_item(settings, PFC_FILTER_SCOPE, name, i)) != NULL; i++) {
         for (;;) {
@@ -64,8 +65,8 @@ void pfc_frame_tags_free(pfc_frame_filter *f) {
 /* ---- frames ---- */
 
 static uint8_t look(const pfc_frame_filter *f, const char *value, const char *key) {
-    static const uint8_t flags[PFC_EXPRESSIONS] = {PFC_FRAME_FOCUS,     PFC_FRAME_IGNORE, 0, PFC_FRAME_HIDDEN,
-                                                   PFC_FRAME_SHOW_FROM, PFC_FRAME_PRUNE};
+    static const uint8_t flags[PFC_EXPRESSIONS] = {PFC_FRAME_FOCUS,  PFC_FRAME_IGNORE,    0,
+                                                   PFC_FRAME_HIDDEN, PFC_FRAME_SHOW_FROM, PFC_FRAME_PRUNE};
     uint8_t out = 0;
     for (unsigned e = 0; e < PFC_EXPRESSIONS; e++) {
         if (!PFC_GIVEN(f, e))
@@ -87,7 +88,8 @@ static int add_frame(pfc_frame_filter *f, profconv_id set, profconv_id key, uint
     size_t values = 0;
     pfc_buf_init(&text, &c->mem);
     for (uint32_t i = 0; i < labels->count; i++) {
-        const profconv_label *label = profconv_profile_label(c->from, profconv_profile_label_item(c->from, labels->first + i));
+        const profconv_label *label =
+            profconv_profile_label(c->from, profconv_profile_label_item(c->from, labels->first + i));
         char scratch[24];
         if (label->key != key)
             continue;
@@ -100,7 +102,8 @@ static int add_frame(pfc_frame_filter *f, profconv_id set, profconv_id key, uint
     if (values && !failed) {
         const char *name = text.data ? text.data : "";
         pfc_tag_frame row = {0, look(f, name, profconv_profile_string(c->from, key).data)};
-        row.frame = pfc_copy_pseudo(c, 0, profconv_builder_string(c->builder, name, text.size), pfc_copy_string(c, key));
+        row.frame =
+            pfc_copy_pseudo(c, 0, profconv_builder_string(c->builder, name, text.size), pfc_copy_string(c, key));
         failed = PFC_VEC_PUSH(&c->mem, &f->tags, row) != 0;
         *count += !failed;
     }

@@ -51,9 +51,9 @@ class Texts(Strings):
         return self.known[text]
 
 
-def pprof(path, types, rows, mappings=(), default=None):
+def pprof(path, types, rows, mappings=(), default=None, build_ids=None):
     """types: [(name, unit)]; rows: [(frames root first, values, labels)]. A frame is a name, or (name, file, line of the function,
-    line, number of its mapping), or a list of those, inlined ones last."""
+    line, number of its mapping), or a list of those, inlined ones last. build_ids: {number of a mapping: its id}."""
     s = Texts()
     out = [value_type(s, name, unit) for name, unit in types]
     functions, locations, tail = {}, {}, []
@@ -79,7 +79,7 @@ def pprof(path, types, rows, mappings=(), default=None):
         marks = b"".join(label(s, k, v) if isinstance(v, (str, bytes)) else label(s, k, number=v) for k, v in labels.items())
         out.append(sample(ids, values, marks))
     for number, name in enumerate(mappings, 1):
-        out.append(mapping(s, number, 0x1000, 0x100000, 0, name, has=(1, 1, 1, 1)))
+        out.append(mapping(s, number, 0x1000, 0x100000, 0, name, (build_ids or {}).get(number, ""), has=(1, 1, 1, 1)))
     out += tail
     for (name, file, start), ident in functions.items():
         out.append(data(5, msg(f1=ident, f2=s(name), f3=s(name), f4=s(file), f5=start)))

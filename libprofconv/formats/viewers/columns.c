@@ -29,6 +29,29 @@ int pfc_view_columns_all(pfc_view_columns *c, pfc_mem *mem, const profconv_profi
     return 0;
 }
 
+int pfc_view_columns_choose(pfc_view_columns *c, const char *event, const char *format, profconv_error *error) {
+    for (uint32_t i = 0; event && i < c->count; i++) {
+        const profconv_sample_type *type = profconv_profile_sample_type(c->profile, c->types[i]);
+        if (is(profconv_profile_string(c->profile, type->name), event)) {
+            c->shown = i;
+            return 0;
+        }
+    }
+    for (uint32_t i = c->count; event && i-- > 0;) {
+        const profconv_sample_type *type = profconv_profile_sample_type(c->profile, c->types[i]);
+        profconv_string name = profconv_profile_string(c->profile, type->event);
+        size_t n = strlen(event);
+        if (is(name, event) || (name.size > n && memcmp(name.data, event, n) == 0 && name.data[n] == ':')) {
+            c->shown = i;
+            return 0;
+        }
+    }
+    return event ? profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
+                                      "setting %s.event: there is no event or sample type \"%.80s\" in the profile",
+                                      format, event)
+                 : 0;
+}
+
 static int is_base(const profconv_profile *profile, profconv_id set) {
     const profconv_label *label = set ? profconv_profile_find_label(profile, set, "pprof::base") : NULL;
     return label && is(profconv_profile_string(profile, label->string), "true");

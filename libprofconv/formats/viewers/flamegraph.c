@@ -49,35 +49,10 @@ static int wants_picture(const profconv_options *options, const profconv_output 
 
 /* ---- columns ---- */
 
-static int equals(profconv_string s, const char *t) { return s.size == strlen(t) && memcmp(s.data, t, s.size) == 0; }
-
-static int choose_column(pfc_flame *flame, const char *event, profconv_error *error) {
-    for (uint32_t i = 0; event && i < flame->columns.count; i++) {
-        const profconv_sample_type *type = profconv_profile_sample_type(flame->profile, flame->columns.types[i]);
-        if (equals(profconv_profile_string(flame->profile, type->name), event)) {
-            flame->columns.shown = i;
-            return 0;
-        }
-    }
-    for (uint32_t i = flame->columns.count; event && i-- > 0;) {
-        const profconv_sample_type *type = profconv_profile_sample_type(flame->profile, flame->columns.types[i]);
-        profconv_string name = profconv_profile_string(flame->profile, type->event);
-        size_t n = strlen(event);
-        if (equals(name, event) || (name.size > n && memcmp(name.data, event, n) == 0 && name.data[n] == ':')) {
-            flame->columns.shown = i;
-            return 0;
-        }
-    }
-    return event ? profconv_error_set(
-                       error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
-                       "setting flamegraph.event: there is no event or sample type \"%.80s\" in the profile", event)
-                 : 0;
-}
-
 static int prepare_columns(pfc_flame *flame, const profconv_options *options, profconv_error *error) {
     int status = pfc_view_columns_all(&flame->columns, &flame->mem, flame->profile, "flamegraph", error);
     if (status == 0)
-        status = choose_column(flame, text(options, "event"), error);
+        status = pfc_view_columns_choose(&flame->columns, text(options, "event"), "flamegraph", error);
     if (status)
         return status;
     flame->side = is(options, "layout", "side");

@@ -43,11 +43,9 @@ static void add_number(const writing *w, pfc_buf *out, const profconv_label *val
 
 /* "name, process 12, thread 13", as far as labels tell. */
 static int name_thread(writing *w, profconv_id set, pfc_buf *name) {
-    const profconv_label *thread = profconv_profile_find_label(w->v.profile, set, "thread");
+    const profconv_label *thread = pfc_view_thread_label(w->v.profile, set);
     const profconv_label *pid = profconv_profile_find_label(w->v.profile, set, "pid");
     const profconv_label *tid = profconv_profile_find_label(w->v.profile, set, "tid");
-    if (!thread)
-        thread = profconv_profile_find_label(w->v.profile, set, "comm");
     pfc_buf_clear(name);
     if (thread)
         add_number(w, name, thread);
@@ -146,7 +144,8 @@ static void add_name(writing *w, uint32_t root, uint32_t column) {
     pfc_buf name;
     pfc_buf_init(&name, &w->v.mem);
     if (w->threads) {
-        profconv_string thread = pfc_view_string(&w->v.frames, w->v.frames.rows.data[w->v.tree.nodes.data[root].frame].name);
+        profconv_string thread =
+            pfc_view_string(&w->v.frames, w->v.frames.rows.data[w->v.tree.nodes.data[root].frame].name);
         pfc_buf_add(&name, thread.data, thread.size);
     }
     if (!w->threads || w->v.columns.count > 1) {

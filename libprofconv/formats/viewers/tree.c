@@ -355,11 +355,14 @@ int pfc_view_tree_order(pfc_view_tree *t, pfc_view_frames *frames) {
 
 /* ---- threads ---- */
 
+const profconv_label *pfc_view_thread_label(const profconv_profile *profile, profconv_id set) {
+    const profconv_label *label = profconv_profile_find_label(profile, set, "thread");
+    return label ? label : profconv_profile_find_label(profile, set, "comm");
+}
+
 int pfc_view_thread_roots(pfc_view_frames *frames, uint32_t *roots, uint32_t sets) {
     for (uint32_t i = 0; i < sets; i++) {
-        const profconv_label *label = profconv_profile_find_label(frames->profile, i, "thread");
-        if (!label)
-            label = profconv_profile_find_label(frames->profile, i, "comm");
+        const profconv_label *label = pfc_view_thread_label(frames->profile, i);
         profconv_string name = profconv_profile_string(frames->profile, label ? label->string : 0);
         roots[i] = 0;
         if (name.size > 0) {

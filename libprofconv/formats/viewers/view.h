@@ -39,6 +39,22 @@ void pfc_view_out_init(pfc_view_out *out, pfc_mem *mem, profconv_output *output,
 /* Hands on what has gathered, when it is much or `all`. 0 or a status. */
 int pfc_view_flush(pfc_view_out *out, int all);
 
+/* ---- rows.c ---- */
+
+/* Rows of `width` numbers, each once, counted from 1. Zeroed but for its width it is empty. */
+typedef struct pfc_view_rows {
+    uint32_t width;
+    uint32_t count;
+    PFC_VEC(uint32_t) cells;
+    pfc_index index;
+} pfc_view_rows;
+/* 0 or a status. */
+int pfc_view_rows_add(pfc_view_rows *rows, pfc_mem *mem, const uint32_t *cells, uint32_t *row);
+void pfc_view_rows_free(pfc_view_rows *rows, pfc_mem *mem);
+static inline const uint32_t *pfc_view_row(const pfc_view_rows *rows, uint32_t row) {
+    return rows->cells.data + (size_t)(row - 1) * rows->width;
+}
+
 /* ---- frames.c ---- */
 
 typedef enum pfc_view_kind {
@@ -124,6 +140,9 @@ int pfc_view_columns_all(pfc_view_columns *columns, pfc_mem *mem, const profconv
                          profconv_error *error);
 /* Nonzero when some sample has the label pprof::base=true. */
 int pfc_view_has_base(const profconv_profile *profile);
+/* Shows the column with this name, else of this event, "cycles" for "cycles:u" as well. PROFCONV_E_INVALID without one.
+ */
+int pfc_view_columns_choose(pfc_view_columns *columns, const char *event, const char *format, profconv_error *error);
 /* Columns named before and after, or samples marked as a base: nonzero when the profile holds a comparison. */
 int pfc_view_columns_compare(pfc_view_columns *columns);
 /* Keeps one column an event, that with the weights, where an event has several. */
@@ -183,6 +202,8 @@ int pfc_view_tree_order(pfc_view_tree *tree, pfc_view_frames *frames);
 /* Sums of a column over each node and all below it: an array of nodes.count. */
 void pfc_view_tree_totals(const pfc_view_tree *tree, uint32_t column, int64_t *totals, int absolute);
 
+/* The label that names the thread of a label set, or NULL. */
+const profconv_label *pfc_view_thread_label(const profconv_profile *profile, profconv_id set);
 /* Frames for the names of threads by label set; an array of `sets`. */
 int pfc_view_thread_roots(pfc_view_frames *frames, uint32_t *roots, uint32_t sets);
 
@@ -212,8 +233,8 @@ typedef struct pfc_view_steps {
 int pfc_view_write(pfc_view_writing *w, const pfc_view_steps *steps, const profconv_profile *profile,
                    profconv_output *output, const profconv_options *options, profconv_report *report,
                    profconv_error *error);
-/* Its end, for those who begin otherwise: puts a failure into words (PROFCONV_E_EMPTY where there were no `samples`), or
- * hands on the rest. */
+/* Its end, for those who begin otherwise: puts a failure into words (PROFCONV_E_EMPTY where there were no `samples`),
+ * or hands on the rest. */
 int pfc_view_finish(pfc_view_out *out, const char *format, int status, uint64_t samples, int positive);
 /* Says what all writers say: samples that were left out, sums that did not fit. */
 void pfc_view_tree_report(const pfc_view_tree *tree, const char *format, profconv_report *report);

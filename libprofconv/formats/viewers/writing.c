@@ -28,7 +28,8 @@ int pfc_view_flush(pfc_view_out *out, int all) {
 int pfc_view_finish(pfc_view_out *out, const char *format, int status, uint64_t samples, int positive) {
     pfc_mem *mem = out->buf.mem;
     if (status == PROFCONV_E_LIMIT && !mem->failed)
-        return profconv_error_set(out->error, status, PROFCONV_NO_OFFSET, 0, "more than 2^31 distinct frames or stacks");
+        return profconv_error_set(out->error, status, PROFCONV_NO_OFFSET, 0,
+                                  "more than 2^31 distinct frames or stacks");
     if (status)
         return pfc_mem_error(mem, out->error);
     if (samples == 0)
