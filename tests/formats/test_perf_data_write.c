@@ -277,6 +277,43 @@ static void test_unusable_ranges_are_counted(void **state) {
     end(&b);
 }
 
+/* One walk through a loop with inner loops, each of which is come to once: nothing is left over that would need an
+ * entry to or from outside. A ring apart from it takes one more sample, which has to end with one. */
+static void test_walks_are_as_many_as_recorded(void **state) {
+    (void)state;
+    enum { LOOPS = 40 };
+    for (int ring = 0; ring < 2; ring++) {
+        bench b;
+        uint64_t outside = 0, branches = 0;
+        int64_t samples = 0;
+        start(&b);
+        profconv_id prog = mapping(&b, PROG, PROFCONV_MAPPING_EXECUTABLE, 0x1000, 0x9000, 0x1000, "");
+        profconv_builder_branch(b.builder, at(&b, prog, 0x1010), at(&b, prog, 0x2000), 1, 0, 0);
+        for (uint64_t i = 0, place = 0x2000; i < LOOPS; i++, place += 0x100) {
+            profconv_builder_range(b.builder, at(&b, prog, place), at(&b, prog, place + 0x10), 10);
+            profconv_builder_branch(b.builder, at(&b, prog, place + 0x10), at(&b, prog, place), 10, 2, 0);
+            profconv_builder_range(b.builder, at(&b, prog, place), at(&b, prog, place + 0x20), 1);
+            profconv_builder_branch(b.builder, at(&b, prog, place + 0x20), at(&b, prog, place + 0x100), 1, 0, 0);
+        }
+        if (ring) {
+            profconv_builder_range(b.builder, at(&b, prog, 0x8000), at(&b, prog, 0x8010), 7);
+            profconv_builder_branch(b.builder, at(&b, prog, 0x8010), at(&b, prog, 0x8000), 7, 0, 0);
+        }
+        round_trip(&b);
+        for (uint32_t i = 0; i < profconv_profile_rows(b.back, PROFCONV_TABLE_BRANCH); i++) {
+            const profconv_branch *r = profconv_profile_branch(b.back, i);
+            *(r->from && r->to ? &branches : &outside) += r->count;
+        }
+        for (uint32_t i = 0; i < profconv_profile_rows(b.back, PROFCONV_TABLE_SAMPLE); i++)
+            samples += profconv_profile_sample_value(b.back, i, 0);
+        assert_int_equal(branches, 1 + 11 * LOOPS + (ring ? 7 : 0));
+        assert_int_equal(total(b.back, PROFCONV_TABLE_RANGE), 11 * LOOPS + (ring ? 7 : 0));
+        assert_int_equal(outside, ring);
+        assert_int_equal(samples, 1 + ring);
+        end(&b);
+    }
+}
+
 static void test_too_many_counts_are_refused(void **state) {
     (void)state;
     bench b;
@@ -468,6 +505,7 @@ int main(void) {
         cmocka_unit_test(test_build_ids_and_names_are_kept),
         cmocka_unit_test(test_long_loops_are_not_on_top),
         cmocka_unit_test(test_unusable_ranges_are_counted),
+        cmocka_unit_test(test_walks_are_as_many_as_recorded),
         cmocka_unit_test(test_too_many_counts_are_refused),
         cmocka_unit_test(test_seeds),
         cmocka_unit_test(test_sums_come_back),

@@ -55,15 +55,27 @@ PERF2BOLT = "/usr/lib/llvm-19/bin/perf2bolt"  # known by that name only; the lin
 
 
 def bolt_rows(path, binary, tmp):
-    """Branches as perf2bolt counts them, but for those to the outside, which end our walks: {branch: count}."""
+    """Rows as perf2bolt makes them: {branch: (mispredicted, count)}."""
     out = os.path.join(tmp, "fdata")
     if os.path.exists(out):
         os.unlink(out)
     run([PERF2BOLT, "-p", path, "-o", out, "--ignore-build-id", binary])
-    if not os.path.exists(out):
-        return {}
-    rows = [x.split() for x in read(out).split(b"\n") if x]
-    return {tuple(x[:6]): int(x[7]) for x in rows if x[3:5] != [b"0", b"[unknown]"]}
+    rows = [x.split() for x in read(out).split(b"\n") if x] if os.path.exists(out) else []
+    return {tuple(x[:6]): (int(x[6]), int(x[7])) for x in rows}
+
+
+def measure_bolt(name, path, back, binary, tmp):
+    """perf2bolt's rows are the same, but that it tells returns to the code behind a call from jumps there by what stood
+    before each range: a few counts of such falls through calls go by chance."""
+    rows, ours = bolt_rows(path, binary, tmp), bolt_rows(back, binary, tmp)
+    check(len(rows) > 2 and set(rows) == set(ours), name + ": perf2bolt sees other branches")
+    other = [x for x in rows if x in ours and rows[x] != ours[x]]
+    said = "%s: perf2bolt counts %d of %d rows otherwise" % (name, len(other), len(rows))
+    check(len(other) <= 0.01 * len(rows), said)
+    for x in other:
+        fall = x[:2] == x[3:5] and rows[x][0] == ours[x][0] == 0 and 0 < int(x[5], 16) - int(x[2], 16) <= 7
+        check(fall and abs(rows[x][1] - ours[x][1]) <= 0.02 * rows[x][1] + 1,
+              "%s: perf2bolt counts %s for %s, which has %s" % (name, ours[x], x, rows[x]))
 
 
 def perf_reads(path, what):
@@ -80,7 +92,7 @@ def one_recording(name, path, binary, folder, tmp):
     pprof, back, other = (os.path.join(tmp, name + x) for x in (".pb.gz", ".perf.data", ".7.perf.data"))
     if not convert("pprof", pprof, path) or not convert("perf-data", back, pprof):
         return
-    convert("perf-data", other, pprof, "-s", "perf-data.seed=7", "-s", "perf-data.entries=500")
+    convert("perf-data", other, pprof, "-s", "perf-data.seed=7", "-s", "perf-data.entries=32")
     again = os.path.join(tmp, "again")
     convert("perf-data", again, pprof)
     check(read(again) == read(back), name + ": the same seed gives other bytes")
@@ -91,12 +103,7 @@ def one_recording(name, path, binary, folder, tmp):
         measure_elsewhere(name, route, path, file, binary, expected, tmp)
     perf_reads(back, name)
     if os.path.exists(PERF2BOLT) and tool("perf") and name != "test":
-        # It counts what follows a call by its own lights where a walk leaves for the outside, so a few counts are near.
-        rows, ours = bolt_rows(path, binary, tmp), bolt_rows(back, binary, tmp)
-        check(len(rows) > 2 and set(rows) == set(ours), name + ": perf2bolt sees other branches")
-        check(all(abs(rows[x] - ours.get(x, 0)) <= 0.05 * rows[x] for x in rows), name + ": perf2bolt counts otherwise")
-        same = sum(rows[x] == ours.get(x) for x in rows)
-        check(same >= 0.95 * len(rows), "%s: perf2bolt counts %d of %d branches alike" % (name, same, len(rows)))
+        measure_bolt(name, path, back, binary, tmp)
     direct = compiler_profiles(path, binary, tmp)
     for route, file in (("pprof", pprof), ("perf.data again", back)):
         for form, made in compiler_profiles(file, binary, tmp).items():

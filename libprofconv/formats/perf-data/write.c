@@ -14,7 +14,7 @@ static const profconv_setting settings[] = {
     {"content", PROFCONV_SETTING_ENUM, "auto", "auto|branches|stacks",
      "what to write: branch records where there are any, or call stacks"},
     {"seed", PROFCONV_SETTING_INT, "1", NULL, "of the random walks that branch counts are laid out by"},
-    {"entries", PROFCONV_SETTING_INT, "32", NULL, "entries of a last-branch stack, 2 to 2000"},
+    {"entries", PROFCONV_SETTING_INT, "1000", NULL, "most entries of a last-branch stack, 2 to 2000"},
     {"max-entries", PROFCONV_SETTING_INT, "200000000", NULL, "refuse branch profiles with more counts than this"},
     {"repeat", PROFCONV_SETTING_INT, "65536", NULL, "write up to this many samples for one row of a profile"},
     {"perf-map", PROFCONV_SETTING_STRING, NULL, NULL,
