@@ -247,8 +247,8 @@ int pfc_binary_has_symbol(const pfc_binary *binary, const char *name) {
         if (!gelf_getshdr(section, &header) || (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) ||
             header.sh_entsize == 0 || !(data = elf_getdata(section, NULL)))
             continue;
-        size_t count = data->d_size / header.sh_entsize;
-        for (size_t i = 0; i < count && i < INT32_MAX; i++) {
+        uint64_t count = data->d_size / header.sh_entsize;
+        for (uint64_t i = 0; i < count && i < INT32_MAX; i++) {
             GElf_Sym symbol;
             const char *found =
                 gelf_getsym(data, (int)i, &symbol) ? elf_strptr(elf, header.sh_link, symbol.st_name) : NULL;

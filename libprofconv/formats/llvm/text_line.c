@@ -147,7 +147,8 @@ void pfc_text_parse(const char *text, size_t size, pfc_text_line *out) {
         out->kind = PFC_TEXT_BLANK;
         return;
     }
-    out->depth = p - text > UINT32_MAX ? UINT32_MAX : (uint32_t)(p - text);
+    size_t blanks = (size_t)(p - text);
+    out->depth = blanks > UINT32_MAX ? UINT32_MAX : (uint32_t)blanks;
     if (out->depth == 0)
         parse_header(text, end, out);
     else

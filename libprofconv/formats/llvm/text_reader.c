@@ -269,7 +269,8 @@ static int read_text(void *user, profconv_input *input, profconv_builder *builde
     in.error = error;
     in.max_depth = limits->max_depth;
     /* A line holds many names, each bounded by max_string. */
-    int status = read_lines(&in, input, (size_t)limits->max_string * 8);
+    uint64_t longest = (uint64_t)limits->max_string * 8;
+    int status = read_lines(&in, input, longest < SIZE_MAX ? (size_t)longest : SIZE_MAX);
     if (status == PROFCONV_OK)
         finish(&in);
     if (status == PROFCONV_OK)
