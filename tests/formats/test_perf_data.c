@@ -3,6 +3,7 @@
  * The perf.data reader on small recordings that tests/support/mkperf.py writes (fuzz/seeds/perf-data). What is expected
  * follows from the scenario's own text there and from the rules of the format, not from the reader.
  */
+#include "libprofconv/base/cursor.h"
 #include "tests/formats/perf_data_support.h"
 
 #define SEEDS TEST_SOURCE_DIR "/fuzz/seeds/perf-data/"
@@ -523,11 +524,8 @@ static void test_directory(void **state) {
     (void)state;
     size_t size = 0;
     uint8_t *data = load_file(SEEDS "basic.killed", &size); /* no features behind the data */
-    uint64_t data_at = 0;
-    memcpy(&data_at, data + 40, 8);
-    size_t at = (size_t)data_at, first_sample = 0, third = 0, count = 0;
-    for (uint16_t length; at < size; at += length) {
-        memcpy(&length, data + at + 6, 2);
+    size_t data_at = (size_t)pfc_load64(data + 40, 0), at = data_at, first_sample = 0, third = 0, count = 0;
+    for (; at < size; at += pfc_load16(data + at + 6, 0)) {
         if (data[at] == 9 && count++ == 0)
             first_sample = at;
         if (data[at] == 9 && count == 3)
@@ -535,8 +533,8 @@ static void test_directory(void **state) {
     }
     char dir[] = "/tmp/profconv-dir-XXXXXX";
     assert_non_null(mkdtemp(dir));
-    uint64_t left = first_sample - data_at;
-    memcpy(data + 48, &left, 8);
+    for (unsigned i = 0; i < 8; i++)
+        data[48 + i] = (uint8_t)((uint64_t)(first_sample - data_at) >> (8 * i));
     memset(data + 72, 0, 32);
     write_part(dir, "data", data, first_sample);
     write_part(dir, "data.0", data + first_sample, third - first_sample);

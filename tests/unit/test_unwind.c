@@ -32,8 +32,10 @@ static void put(uint64_t value, unsigned size) {
 static void patch_length(size_t at) {
     while ((table.size - at) % 4)
         put(0, 1);
-    uint32_t size = (uint32_t)(table.size - at - 4);
-    memcpy(table.bytes + at, &size, 4);
+    size_t end = table.size;
+    table.size = at;
+    put(end - at - 4, 4);
+    table.size = end;
 }
 
 /* A CIE with "zR" (absolute addresses), CFA = rsp + 8, return address at CFA - 8; then one FDE with these instructions. */
@@ -252,6 +254,12 @@ static void describe(void *user, uint32_t image, const char **file, const char *
     *file = *build_id = "";
 }
 
+/* Registers and stack are filled in as numbers, so they are in the byte order of this machine. */
+static int host_is_big(void) {
+    static const uint16_t one = 1;
+    return *(const uint8_t *)&one == 0;
+}
+
 typedef struct sample {
     uint64_t registers[33], stack[64];
     pfc_unwind_input in;
@@ -262,8 +270,9 @@ static void x86(sample *s, uint64_t ip, uint64_t bp) {
     s->registers[0] = bp;    /* the mask has bp, sp and ip */
     s->registers[1] = STACK;
     s->registers[2] = ip;
-    s->in = (pfc_unwind_input){.machine = PFC_UNWIND_X86_64, .abi = 2, .mask = 0x1c0, .registers = (uint8_t *)s->registers,
-                               .stack = (uint8_t *)s->stack, .stack_size = sizeof s->stack, .max_frames = 100};
+    s->in = (pfc_unwind_input){.machine = PFC_UNWIND_X86_64, .big = host_is_big(), .abi = 2, .mask = 0x1c0,
+                               .registers = (uint8_t *)s->registers, .stack = (uint8_t *)s->stack,
+                               .stack_size = sizeof s->stack, .max_frames = 100};
 }
 
 static pfc_unwind_result walk(const pfc_unwind_input *in, uint64_t expected[], size_t count) {
@@ -335,7 +344,7 @@ static void test_aarch64(void **state) {
         s.registers[i] = __builtin_bswap64(s.registers[i]);
     for (size_t i = 0; i < 64; i++)
         s.stack[i] = __builtin_bswap64(s.stack[i]);
-    s.in.big = 1;
+    s.in.big = !s.in.big;
     assert_int_equal(walk(&s.in, framed, 2).end, PFC_UNWIND_COMPLETE);
 }
 
