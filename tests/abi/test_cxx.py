@@ -26,7 +26,8 @@ def compilers():
 
 
 def main():
-    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"] if os.environ.get("PROFCONV_SANITIZED") else []
+    sanitized = os.environ.get("PROFCONV_SANITIZED")
+    flags = [f"-fsanitize={sanitized}", "-fno-sanitize-recover=all"] if sanitized else []
     tried = problems = 0
     with tempfile.TemporaryDirectory(prefix="profconv-cxx-") as folder:
         for compiler in compilers():
