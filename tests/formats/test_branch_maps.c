@@ -217,6 +217,23 @@ static void test_leaves(void **state) {
     free(out.data);
 }
 
+/* Zeros beside counts of another kind are no maps: what they would be written as could not be written again. */
+static void test_zeros_only(void **state) {
+    (void)state;
+    static const char *const names[] = {"autofdo-text/zero_range.txt", "autofdo-text/zero_branch.txt"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bytes in = seed(names[i]), out = {NULL, 0};
+        profconv_error error;
+        profconv_profile *profile = must_read(in, NULL, NULL);
+        assert_int_equal(write_as(profile, "profgen-raw", NULL, NULL, &out, &error), PROFCONV_E_EMPTY);
+        bytes same = must_write(profile, "autofdo-text", NULL);
+        equal_text((char *)same.data, (char *)in.data);
+        profconv_profile_free(profile);
+        free(same.data);
+        free(in.data);
+    }
+}
+
 static void test_refused(void **state) {
     (void)state;
     refused("autofdo-text/bad_count.txt", "autofdo-text", PROFCONV_E_FORMAT, "line 1");
@@ -234,7 +251,8 @@ int main(void) {
         cmocka_unit_test(test_autofdo_round), cmocka_unit_test(test_profgen_round),
         cmocka_unit_test(test_raw_to_maps),   cmocka_unit_test(test_contexts_add_up),
         cmocka_unit_test(test_choosing),      cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_leaves),        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_leaves),        cmocka_unit_test(test_zeros_only),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

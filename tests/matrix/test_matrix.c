@@ -16,6 +16,7 @@
 
 #include <profconv/profconv.h>
 
+#include "tests/support/conserve.h"
 #include "tests/support/fixtures.h"
 
 typedef struct world {
@@ -96,174 +97,6 @@ static int write_profile(const cell *c, const profconv_profile *profile, profcon
     return status;
 }
 
-/* ---- sums ---- */
-
-static int64_t dropped_weight(const profconv_report *report) {
-    int64_t sum = 0;
-    for (size_t i = 0; i < profconv_report_count(report); i++) {
-        profconv_note note;
-        if (profconv_report_get(report, i, &note) == PROFCONV_OK && note.kind == PROFCONV_NOTE_DROPPED)
-            sum += note.weight;
-    }
-    return sum;
-}
-
-static uint64_t loss_notes(const profconv_report *report) {
-    uint64_t count = 0;
-    for (size_t i = 0; i < profconv_report_count(report); i++) {
-        profconv_note note;
-        if (profconv_report_get(report, i, &note) == PROFCONV_OK &&
-            (note.kind == PROFCONV_NOTE_DROPPED || note.kind == PROFCONV_NOTE_LOST))
-            count++;
-    }
-    return count;
-}
-
-/* Losses of counts that the writer names without weighing them; facets do not count, they change no total. */
-static int has_unweighed_loss(const profconv_report *report) {
-    for (size_t i = 0; i < profconv_report_count(report); i++) {
-        profconv_note note;
-        if (profconv_report_get(report, i, &note) == PROFCONV_OK && note.weight == 0 && note.count > 0 &&
-            (note.kind == PROFCONV_NOTE_DROPPED || note.kind == PROFCONV_NOTE_LOST) &&
-            strncmp(note.cause, "facet-", 6) != 0)
-            return 1;
-    }
-    return 0;
-}
-
-static uint32_t sample_types(const profconv_profile *p) { return profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE_TYPE); }
-
-/* Whether the writer said that it left the stacks out, as for branch records that would count their samples twice. */
-static int left_stacks_out(const profconv_report *report) {
-    for (size_t i = 0; i < profconv_report_count(report); i++) {
-        profconv_note note;
-        if (profconv_report_get(report, i, &note) == PROFCONV_OK && note.kind == PROFCONV_NOTE_LOST &&
-            strncmp(note.cause, "stacks", 6) == 0)
-            return 1;
-    }
-    return 0;
-}
-
-/* Samples: column by column where the writer keeps them all, else the one that it chose: the default. */
-static void compare_samples(const cell *c) {
-    uint32_t in = sample_types(c->in);
-    uint32_t back = sample_types(c->back);
-    int64_t dropped = dropped_weight(c->report);
-    if (in == 0 || left_stacks_out(c->report) || has_unweighed_loss(c->report))
-        return;
-    if (back == 0)
-        fail_msg("%s: no sample type is left of %u", c->label, in);
-    uint32_t shown = profconv_profile_default_sample_type(c->in);
-    int conserved = 0;
-    for (uint32_t i = 0; i < back; i++) {
-        uint32_t from = back == in ? i : shown;
-        int64_t before = profconv_profile_total(c->in, from);
-        int64_t after = profconv_profile_total(c->back, i);
-        /* Drops are weighed in the values of the sample type that is shown. Saturated sums are not known. */
-        int same = from == shown ? before == after + dropped : dropped != 0 || before == after;
-        if (same || before == INT64_MAX || before == INT64_MIN)
-            conserved++;
-        else if (back == in)
-            fail_msg("%s: %s had a total of %lld, and %lld is left with %lld dropped", c->label,
-                     profconv_profile_string(c->in, profconv_profile_sample_type(c->in, from)->name).data,
-                     (long long)before, (long long)after, (long long)dropped);
-    }
-    /* With another number of columns, the one that is shown must be among them. */
-    if (conserved == 0)
-        fail_msg("%s: %s had a total of %lld, which is in no column", c->label,
-                 profconv_profile_string(c->in, profconv_profile_sample_type(c->in, shown)->name).data,
-                 (long long)profconv_profile_total(c->in, shown));
-}
-
-typedef struct sums {
-    uint64_t branches, ranges, addresses, body, heads, totals, targets;
-} sums;
-
-static sums add_up(const profconv_profile *p) {
-    sums s = {0, 0, 0, 0, 0, 0, 0};
-    /* Between places inside the images: a recording joins its edges to walks, through the outside where need be. */
-    for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_BRANCH); i++) {
-        const profconv_branch *branch = profconv_profile_branch(p, i);
-        if (branch->from != 0 && branch->to != 0)
-            s.branches += branch->count;
-    }
-    for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_RANGE); i++)
-        s.ranges += profconv_profile_range(p, i)->count;
-    for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_ADDRESS); i++)
-        s.addresses += profconv_profile_address(p, i)->count;
-    for (uint32_t i = 1; i < profconv_profile_rows(p, PROFCONV_TABLE_SOURCE_BODY); i++)
-        s.body += profconv_profile_source_body(p, i)->count;
-    for (uint32_t i = 1; i < profconv_profile_rows(p, PROFCONV_TABLE_SOURCE_TARGET); i++)
-        s.targets += profconv_profile_source_target(p, i)->count;
-    for (uint32_t i = 1; i < profconv_profile_rows(p, PROFCONV_TABLE_SOURCE); i++) {
-        s.heads += profconv_profile_source(p, i)->head;
-        s.totals += profconv_profile_source(p, i)->total;
-    }
-    return s;
-}
-
-static void compare_sum(const cell *c, const char *what, uint64_t before, uint64_t after) {
-    if (after > before || (after < before && loss_notes(c->report) == 0))
-        fail_msg("%s: %s added up to %llu, now to %llu, and nothing was reported", c->label, what,
-                 (unsigned long long)before, (unsigned long long)after);
-}
-
-/* Counts for compilers: what a writer of the facet keeps of them it keeps whole, or says what it left. */
-static void compare_counts(const cell *c) {
-    sums in = add_up(c->in);
-    sums back = add_up(c->back);
-    uint32_t kept = c->writer.keeps & profconv_profile_facets(c->in);
-    if (kept & PROFCONV_FACET_BRANCHES) { /* without, a writer may take the leaves of the stacks */
-        compare_sum(c, "branches", in.branches, back.branches);
-        compare_sum(c, "ranges", in.ranges, back.ranges);
-        compare_sum(c, "addresses", in.addresses, back.addresses);
-    }
-    if (kept & PROFCONV_FACET_SOURCE_COUNTS) {
-        compare_sum(c, "counts of lines", in.body, back.body);
-        compare_sum(c, "calls", in.targets, back.targets);
-        compare_sum(c, "entries", in.heads, back.heads);
-    }
-}
-
-/* Whether a label is there that the writer does not list as held in its own way. */
-static int has_unlisted_label(const cell *c) {
-    for (uint32_t i = 1; i < profconv_profile_rows(c->in, PROFCONV_TABLE_LABEL); i++) {
-        char key[64];
-        char list[256];
-        profconv_string name = profconv_profile_string(c->in, profconv_profile_label(c->in, i)->key);
-        snprintf(key, sizeof key, ",%s,", name.data);
-        snprintf(list, sizeof list, ",%s,", c->writer.labels ? c->writer.labels : "");
-        if (!strstr(list, key))
-            return 1;
-    }
-    return 0;
-}
-
-static void compare_facets(const cell *c) {
-    uint32_t expected = profconv_profile_facets(c->in) & c->writer.keeps & c->writer.produces;
-    uint32_t lost = expected & ~profconv_profile_facets(c->back);
-    for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1) {
-        if ((lost & bit) && loss_notes(c->report) == 0)
-            fail_msg("%s: %s went missing without a word", c->label, profconv_facet_name(bit));
-    }
-    /* And what the writer does not keep was reported. */
-    uint32_t given_up = profconv_profile_facets(c->in) & ~c->writer.keeps;
-    if (!has_unlisted_label(c))
-        given_up &= ~(uint32_t)PROFCONV_FACET_LABELS;
-    for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1) {
-        char cause[48];
-        int found = 0;
-        snprintf(cause, sizeof cause, "facet-%s", profconv_facet_name(bit));
-        for (size_t i = 0; i < profconv_report_count(c->report); i++) {
-            profconv_note note;
-            if (profconv_report_get(c->report, i, &note) == PROFCONV_OK && strcmp(note.cause, cause) == 0)
-                found = note.kind == PROFCONV_NOTE_LOST;
-        }
-        if ((given_up & bit) && !found)
-            fail_msg("%s: the loss of %s is not reported", c->label, profconv_facet_name(bit));
-    }
-}
-
 static profconv_output *dump(const cell *c, const profconv_profile *profile) {
     profconv_output *output = NULL;
     profconv_error error;
@@ -337,14 +170,13 @@ static int run_cell(cell *c) {
     status = read_bytes(c, bytes, size, c->writer.name, &c->back, e);
     if (status != PROFCONV_OK)
         fail_msg("%s: cannot be read back: %s", c->label, e->message);
-    if (c->writer.keeps & PROFCONV_FACET_STACKS)
-        compare_samples(c);
-    compare_counts(c);
-    compare_facets(c);
+    test_conserved kept_all = {c->in, c->back, c->report, &c->writer, ""};
+    if (!test_conserve(&kept_all))
+        fail_msg("%s: %s", c->label, kept_all.message);
     /* Where the writer named losses of its own, or holds counts in another form (a recording has only samples), what
      * was read back is another profile. */
     uint32_t kept = profconv_profile_facets(c->in) & c->writer.keeps;
-    if (kept == profconv_profile_facets(c->back) && !left_stacks_out(c->report) && !has_unweighed_loss(c->report))
+    if (kept == profconv_profile_facets(c->back) && !test_left_stacks_out(c->report) && !test_unweighed_loss(c->report))
         compare_second_writing(c);
     return 1;
 }

@@ -161,7 +161,8 @@ static int write_afdo(void *user, const profconv_profile *profile, profconv_outp
     pfc_buf_init(&buf, &mem);
     const char *binary = profconv_options_string(options, "autofdo-text", writer_settings, "binary");
     int status = pfc_maps_make(&maps, &mem, profile, binary, report, error);
-    if (status == PROFCONV_OK && maps.ranges.count + maps.branches.count + maps.addresses.count == 0)
+    if (status == PROFCONV_OK && !pfc_map_counted(&maps.ranges) && !pfc_map_counted(&maps.branches) &&
+        !pfc_map_counted(&maps.addresses))
         status = profconv_error_set(error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
                                     "no range, branch or address has both its ends in the binary");
     if (status == PROFCONV_OK) {

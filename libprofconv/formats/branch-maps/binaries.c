@@ -283,6 +283,13 @@ static int collect_addresses(const pfc_choice *c, pfc_maps *maps, profconv_repor
     return PROFCONV_OK;
 }
 
+int pfc_map_counted(const pfc_map_rows *rows) {
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->data[i].count)
+            return 1;
+    return 0;
+}
+
 /* By (from, to); rows with equal keys become one. */
 static int sort_rows(pfc_mem *mem, pfc_map_rows *rows) {
     if (rows->count < 2)

@@ -32,6 +32,8 @@ typedef struct pfc_maps {
 int pfc_maps_make(pfc_maps *maps, pfc_mem *mem, const profconv_profile *profile, const char *binary,
                   profconv_report *report, profconv_error *error);
 void pfc_maps_free(pfc_maps *maps);
+/* Whether a row counts something: a map of zeros only is as good as none, and could not be read to be written again. */
+int pfc_map_counted(const pfc_map_rows *rows);
 
 /* Reading: a line without blanks at its ends; skips empty lines when `skip_empty`. *got is 0 at the end. */
 typedef struct pfc_map_lines {

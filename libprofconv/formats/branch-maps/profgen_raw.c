@@ -243,7 +243,8 @@ static int write_raw(void *user, const profconv_profile *profile, profconv_outpu
     pfc_buf_init(&buf, &mem);
     status = pfc_maps_make(&maps, &mem, profile, profconv_options_string(options, SCOPE, writer_settings, "binary"),
                            report, error);
-    if (status == PROFCONV_OK && maps.ranges.count + maps.branches.count + maps.entries.count == 0)
+    if (status == PROFCONV_OK && !pfc_map_counted(&maps.ranges) && !pfc_map_counted(&maps.branches) &&
+        !pfc_map_counted(&maps.entries))
         status = profconv_error_set(error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
                                     "the recording has addresses only: no branch records, no ranges");
     if (status == PROFCONV_OK) {
