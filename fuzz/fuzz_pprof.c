@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/mutate_pprof.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 extern const profconv_reader pfc_pprof_reader;
@@ -83,4 +85,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     profconv_output_free(output);
     profconv_profile_free(first);
     return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed) {
+    return fuzz_mutate_pprof(data, size, max_size, seed);
+}
+
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size, uint8_t *out,
+                                 size_t max_size, unsigned seed) {
+    return fuzz_cross_pprof(a, a_size, b, b_size, out, max_size, seed);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A main for the fuzz targets where libFuzzer is not: runs the target over files, and over all files of folders and the
- * folders in them. Ordinary CI replays the seeds with it. At least one input must be there.
+ * folders in them. Ordinary CI replays the seeds with it. At least one input must be there. A target that has mutations
+ * of its own gets some of each input, too, always the same ones, and each input crossed with the one before.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,9 +12,55 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fuzz/mutate.h"
+
+#define MUTATIONS 20
+#define ROOM 4096
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+#pragma weak LLVMFuzzerCustomMutator
+#pragma weak LLVMFuzzerCustomCrossOver
+
 static unsigned long inputs;
+static fuzz_random blind;
+
+/* In libFuzzer's place: a byte changed, put in or taken out. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size) {
+    uint8_t byte = (uint8_t)fuzz_next(&blind);
+    size_t at = fuzz_below(&blind, size);
+    if (size == 0 || fuzz_below(&blind, 3) == 0)
+        return fuzz_splice(data, size, max_size, at, 0, &byte, 1);
+    if (fuzz_below(&blind, 3) == 0)
+        return fuzz_splice(data, size, max_size, at, 1, NULL, 0);
+    data[at] ^= byte ? byte : 1;
+    return size;
+}
+
+static void mutate(const uint8_t *data, size_t size) {
+    static uint8_t before[1 << 16];
+    static size_t before_size;
+    uint8_t *work = malloc(size + ROOM);
+    blind = fuzz_seed((unsigned)size); /* so that one input alone does what it does among others */
+    for (unsigned i = 0; work && LLVMFuzzerCustomMutator && i < MUTATIONS; i++) {
+        if (size)
+            memcpy(work, data, size);
+        size_t n = LLVMFuzzerCustomMutator(work, size, size + ROOM, i + 1);
+        if (n > size + ROOM)
+            abort();
+        LLVMFuzzerTestOneInput(work, n);
+    }
+    for (unsigned i = 0; work && LLVMFuzzerCustomCrossOver && i < 2; i++) {
+        size_t n = LLVMFuzzerCustomCrossOver(data, size, before, before_size, work, size + ROOM, i + 1);
+        if (n > size + ROOM)
+            abort();
+        LLVMFuzzerTestOneInput(work, n);
+    }
+    before_size = size < sizeof before ? size : sizeof before;
+    if (before_size)
+        memcpy(before, data, before_size);
+    free(work);
+}
 
 static int replay_file(const char *path, size_t size) {
     FILE *file = fopen(path, "rb");
@@ -31,6 +78,7 @@ static int replay_file(const char *path, size_t size) {
     printf("%s (%zu bytes)\n", path, size);
     fflush(stdout);
     LLVMFuzzerTestOneInput(data, size);
+    mutate(data, size);
     free(data);
     inputs++;
     return 0;
