@@ -77,6 +77,15 @@ typedef struct pfc_unwind_result {
     pfc_unwind_end end;
 } pfc_unwind_result;
 
+/* What an instruction does to the place where the program goes on. */
+typedef enum pfc_branch_kind {
+    PFC_BRANCH_UNKNOWN = 0, /* no file, or no instruction that branches */
+    PFC_BRANCH_JUMP,        /* to a place that the instruction names */
+    PFC_BRANCH_INDIRECT,    /* a jump to a place in a register or in memory */
+    PFC_BRANCH_CALL,
+    PFC_BRANCH_RETURN
+} pfc_branch_kind;
+
 typedef struct pfc_unwinder pfc_unwinder;
 
 typedef struct pfc_unwinder_type {
@@ -86,6 +95,8 @@ typedef struct pfc_unwinder_type {
                   const pfc_unwind_maps *maps, profconv_error *error);
     /* 0, also when not all frames could be found; a status only for want of memory. */
     int (*unwind)(pfc_unwinder *unwinder, const pfc_unwind_input *input, pfc_unwind_result *out, profconv_error *error);
+    /* Kind of the branch instruction at an address of the process at hand, by the code in its file. 0, also when it is not known; a status only for want of memory. */
+    int (*branch)(pfc_unwinder *unwinder, uint64_t address, pfc_branch_kind *out, profconv_error *error);
     /* Says in the report which files were missing. */
     void (*report)(const pfc_unwinder *unwinder, profconv_report *report);
     void (*destroy)(pfc_unwinder *unwinder);

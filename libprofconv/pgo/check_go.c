@@ -46,13 +46,34 @@ static int is_kernel(const profconv_profile *p, profconv_id location) {
     return (l->flags & PROFCONV_LOCATION_KERNEL) || kind == PROFCONV_MAPPING_KERNEL || kind == PROFCONV_MAPPING_MODULE;
 }
 
-/* A recording by frame pointers or the like, as against the runtime's own profile, which unwinds by tables. */
-static int is_recording(const profconv_profile *p) {
+/* The count of a note of the reader's; *seen says whether there is one. */
+static uint64_t note_count(const profconv_profile *p, const char *cause, int *seen) {
     const profconv_report *report = profconv_profile_report(p);
     profconv_note note;
+    uint64_t count = 0;
     for (size_t i = 0; i < profconv_report_count(report); i++)
-        if (profconv_report_get(report, i, &note) == PROFCONV_OK && strcmp(note.cause, "stack-dumps") == 0)
-            return 0; /* the reader unwound its stacks by tables too */
+        if (profconv_report_get(report, i, &note) == PROFCONV_OK && strcmp(note.cause, cause) == 0) {
+            count += note.count;
+            *seen = 1;
+        }
+    return count;
+}
+
+/* Where branch records were asked for each stack's caller, only those stacks are at risk for which they had no answer. */
+static uint64_t at_risk(const profconv_profile *p, uint64_t suspected) {
+    int asked = 0;
+    (void)note_count(p, "branch-callers", &asked);
+    (void)note_count(p, "branch-callers-seen", &asked);
+    uint64_t unknown = note_count(p, "branch-callers-unknown", &(int){0});
+    return asked && unknown < suspected ? unknown : suspected;
+}
+
+/* A recording by frame pointers or the like, as against the runtime's own profile, which unwinds by tables. */
+static int is_recording(const profconv_profile *p) {
+    int unwound = 0;
+    (void)note_count(p, "stack-dumps", &unwound);
+    if (unwound)
+        return 0; /* the reader unwound its stacks by tables too */
     if (profconv_profile_find_attribute(p, "recorder").size)
         return 1;
     for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_COMMENT); i++) {
@@ -169,6 +190,6 @@ void pfc_check_go(pfc_checker *c) {
                    "distinct samples end in the kernel: their last call is one into or inside it");
     pfc_check_weak(c, "generic-names", g.generic, "functions whose names are cut to [...] match no linker symbol");
     pfc_check_weak(
-        c, "frameless-leaves", g.at_risk,
+        c, "frameless-leaves", at_risk(p, g.at_risk),
         "distinct samples whose leaf may have no frame of its own: frame pointers then show its caller's caller");
 }

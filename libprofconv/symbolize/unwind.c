@@ -370,6 +370,19 @@ static int create(pfc_unwinder **out, const profconv_allocator *allocator, uint6
     return 0;
 }
 
+static int branch(pfc_unwinder *u, uint64_t address, pfc_branch_kind *out, profconv_error *error) {
+    pfc_unwind_place place;
+    *out = PFC_BRANCH_UNKNOWN;
+    if (!u->maps->find(u->maps->user, address, &place) || !place.executable || place.image == PFC_UNWIND_NO_IMAGE)
+        return 0;
+    pfc_unwind_module *module = pfc_unwind_module_get(u, place.image);
+    if (!module)
+        return pfc_mem_error(&u->mem, error);
+    if (module->binary)
+        *out = pfc_unwind_branch(u, module, place.offset);
+    return 0;
+}
+
 static void report(const pfc_unwinder *u, profconv_report *to) {
     for (size_t i = 0; i < u->modules.count; i++) {
         const pfc_unwind_module *m = u->modules.data[i];
@@ -380,4 +393,4 @@ static void report(const pfc_unwinder *u, profconv_report *to) {
     }
 }
 
-const pfc_unwinder_type pfc_cfi_unwinder = {create, unwind, report, destroy};
+const pfc_unwinder_type pfc_cfi_unwinder = {create, unwind, branch, report, destroy};

@@ -350,6 +350,24 @@ static void test_chains(void **state) {
     reading_free(&r);
 }
 
+/* Stacks whose chain skips a function's direct caller, which the branch records show. */
+static void test_branch_callers(void **state) {
+    (void)state;
+    reading r = read_seed("branch.callers", NULL);
+    expect_samples(&r, "branch.callers",
+                   "1,1000 thread=bc bc+310 bc+220 bc+104\n"
+                   "2,2000 thread=bc bc+314 bc+220 bc+104\n"
+                   "1,1000 thread=bc bc+310 bc+224 bc+104\n"
+                   "1,1000 thread=bc bc+310 bc+220 bc+100\n"
+                   "5,5000 thread=bc bc+310 bc+104\n"
+                   "1,1000 thread=bc [kernel.kallsyms]+ffffffff81000010 bc+310 bc+220 bc+104\n"
+                   "1,1000 thread=bc bc+314 bc+104\n");
+    assert_int_equal(note_count(&r, "branch-callers"), 5);
+    assert_int_equal(note_count(&r, "branch-callers-seen"), 1);
+    assert_int_equal(note_count(&r, "branch-callers-unknown"), 6);
+    reading_free(&r);
+}
+
 /* ---- events ---- */
 
 static void test_groups(void **state) {
@@ -567,7 +585,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_containers), cmocka_unit_test(test_stream),       cmocka_unit_test(test_facts),
         cmocka_unit_test(test_processes),  cmocka_unit_test(test_special_maps), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_chains),     cmocka_unit_test(test_groups),       cmocka_unit_test(test_events),
+        cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_branch_callers),     cmocka_unit_test(test_groups),       cmocka_unit_test(test_events),
         cmocka_unit_test(test_losses),     cmocka_unit_test(test_settings),     cmocka_unit_test(test_failures),
         cmocka_unit_test(test_branches),   cmocka_unit_test(test_directory),    cmocka_unit_test(test_probe),     cmocka_unit_test(test_late_names),
         cmocka_unit_test(test_read_errors)};

@@ -378,6 +378,39 @@ def lbr_stacks():
     return p
 
 
+def branch_callers():
+    """Frame-pointer chains that miss the direct caller of a function without a frame, and branch records that show it."""
+    p = Perf(IP | TID | TIME | PERIOD | IDENTIFIER | CHAIN | BRANCH)
+    p.event("cycles", type=0, branch=1 | 2 | 8)
+    p.kernel()
+    p.comm(6, 6, "bc")
+    p.mmap2(6, 0x400000, 0x100000, 0, "/bin/bc")
+    jump, indirect, call, back, unknown = (k << 20 for k in (1, 3, 4, 6, 0))
+    outer = [(0x400100, 0x400200, call), (0x4000f0, 0x400100, jump)]       # main calls f
+    direct = [(0x400220, 0x400300, call)] + outer                           # f calls leaf, which has no frame
+    chain = [USER, 0, 0x400105]
+    def sample(time, ip, branches, chain=chain, **kw):
+        p.sample(6, 6, time, kw.get("interrupted") or ip, [x or ip for x in chain], branches=branches, mode=kw.get("mode", M_USER))
+    sample(10, 0x400310, direct)
+    # a loop in leaf, a table of cases, and a call that came back
+    sample(20, 0x400314, [(0x400318, 0x400310, jump), (0x400608, 0x400316, back), (0x400312, 0x400600, call),
+                          (0x400304, 0x400310, indirect)] + direct)
+    sample(30, 0x400310, direct, chain=[USER, 0, 0x400225, 0x400105])       # the chain has it already
+    sample(40, 0x400310, direct, chain=[USER, 0])                           # no caller at all
+    # not one thread of execution: a far jump through a register, code that ran backwards, a return to elsewhere, an unknown kind
+    sample(50, 0x400310, [(0x480000, 0x400308, indirect)] + direct)
+    sample(51, 0x400310, [(0x400400, 0x400380, jump)] + direct)
+    sample(52, 0x400310, [(0x400608, 0x400304, back), (0x480000, 0x400600, call)] + direct)
+    sample(53, 0x400310, [(0x400304, 0x400308, unknown)] + direct)
+    sample(54, 0x400310, [])
+    # interrupted, and in a system call; the last one came back elsewhere: a signal
+    into = (0x400310, KTEXT + 0x100, 12 << 20)
+    sample(60, 0x400310, [into] + direct, chain=[KERNEL, KTEXT + 0x10, USER, 0, 0x400105], interrupted=KTEXT + 0x10, mode=M_KERNEL)
+    sample(61, 0x400314, [(KTEXT + 0x20, 0x400312, 11 << 20), (KTEXT + 0x8, KTEXT + 0x18, jump), into] + direct)
+    sample(62, 0x400314, [(KTEXT + 0x20, 0x400300, 11 << 20), into] + direct)
+    return p
+
+
 def losses(both):
     p = Perf(IP | TID | TIME | PERIOD | IDENTIFIER)
     p.event("cycles", type=0)
@@ -447,6 +480,7 @@ def scenarios():
     out["deferred"] = deferred().file()
     out["dwarf"] = stack_dumps().file()
     out["lbrstack"] = lbr_stacks().file()
+    out["branch.callers"] = branch_callers().file()
     out["lost"] = losses(False).file()
     out["lost.both"] = losses(True).file()
     p = Perf(IP | TID | TIME | PERIOD | ID | CPU)

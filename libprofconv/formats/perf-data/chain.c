@@ -9,6 +9,8 @@
 #define MARKER_MIN ((uint64_t)INT64_C(-4095))
 #define PAC_MASK UINT64_C(0x007fffffffffffff)
 #define MODE_BAD 9u
+#define MAX_CALL 16u     /* bytes of a call instruction, prefixes included */
+#define MAX_RESTORED 16u /* callers from branch records */
 
 static unsigned marker_mode(uint64_t marker) {
     switch ((int64_t)marker) {
@@ -152,6 +154,41 @@ static void add_unwound(frames *f, const pd_event *event, const pd_sample *s, co
         add_frame(f, found->address[i], PD_MODE_USER);
 }
 
+/* Call chains, and beside them records of all branches. */
+static int has_chains(const pd_event *event) {
+    return (event->attr.sample_type & PD_S_CALLCHAIN) && (event->attr.sample_type & PD_S_BRANCH_STACK) &&
+           (event->attr.branch_sample_type & PD_BRANCH_ANY);
+}
+
+/* A call instruction at `call` and the frame that its return address makes (that address less one, or inside the call). */
+static int is_frame_of(uint64_t frame, uint64_t call) { return frame - call < MAX_CALL; }
+
+/* Puts calls that the branch records show, and the chain does not, between the interrupted user function and the first caller in
+ * the chain. There is room for MAX_RESTORED more frames. */
+static void restore_callers(pd_reader *r, frames *f, uint32_t process, const pd_sample *s) {
+    uint64_t calls[MAX_RESTORED];
+    size_t leaf = 0, missing = 0;
+    while (leaf < f->count && f->mode[leaf] != PD_MODE_USER)
+        leaf++;
+    if (leaf == f->count)
+        return;
+    size_t caller = leaf + 1, count = pd_branch_callers(r, process, s, f->address[leaf], calls, MAX_RESTORED);
+    while (missing < count && (caller == f->count || !is_frame_of(f->address[caller], calls[missing])))
+        missing++;
+    r->counts.callers_unknown += count == 0;
+    r->counts.callers_seen += count != 0 && missing == 0;
+    r->counts.callers_restored += missing != 0;
+    for (size_t i = f->count; missing && i-- > caller;) {
+        f->address[i + missing] = f->address[i];
+        f->mode[i + missing] = f->mode[i];
+    }
+    for (size_t i = 0; i < missing; i++) {
+        f->address[caller + i] = calls[i];
+        f->mode[caller + i] = PD_MODE_USER;
+    }
+    f->count += missing;
+}
+
 static int collect(pd_reader *r, frames *f, const pd_event *event, const pd_sample *s, uint32_t process) {
     int lbr = (event->attr.branch_sample_type & PD_BRANCH_CALL_STACK) && s->branch_count > 0;
     pfc_unwind_result found;
@@ -166,7 +203,7 @@ static int collect(pd_reader *r, frames *f, const pd_event *event, const pd_samp
         else
             found.count = 0;
     }
-    if (reserve_frames(r, (size_t)(s->chain_count + s->deferred_count + (lbr ? s->branch_count : 0)) + found.count + 2))
+    if (reserve_frames(r, (size_t)(s->chain_count + s->deferred_count + (lbr ? s->branch_count : 0)) + found.count + MAX_RESTORED + 2))
         return -1;
     f->address = r->frame_address;
     f->mode = r->frame_mode;
@@ -181,6 +218,8 @@ static int collect(pd_reader *r, frames *f, const pd_event *event, const pd_samp
         add_unwound(f, event, s, &found, has_ip && f->count == 1);
         if (s->deferred_count)
             add_chain(r, f, event, s, s->deferred, s->deferred_count, PD_MODE_USER, has_ip && f->count == 1);
+        if (has_chains(event) && !s->stack_dump && r->filter.callers)
+            restore_callers(r, f, process, s);
     }
     if (!r->filter.kernel && drop_kernel(f))
         r->counts.kernel_frames_removed++;

@@ -18,6 +18,7 @@ const profconv_setting pd_settings[] = {
     {"max-stack", PROFCONV_SETTING_INT, "0", NULL, "keep at most this many frames from the leaf on (0: all)"},
     {"branches", PROFCONV_SETTING_BOOL, "yes", NULL, "read last-branch records into branches and ranges"},
     {"unwind", PROFCONV_SETTING_ENUM, "auto", "auto|no", "unwind stacks that were dumped (--call-graph dwarf), or keep the leaf only"},
+    {"branch-callers", PROFCONV_SETTING_BOOL, "yes", NULL, "callers that frame pointers skip, from branch records beside the call chains"},
     {"jitdump", PROFCONV_SETTING_BOOL, "yes", NULL, "name code made at run time by the jitdump files that the recording mentions"},
     {"strict", PROFCONV_SETTING_BOOL, "no", NULL, "bytes behind a sample's last field are an error"},
     {NULL, (profconv_setting_type)0, NULL, NULL, NULL}};
@@ -163,6 +164,7 @@ int pd_filter_init(pd_reader *r) {
     f->branches = profconv_options_bool(r->options, PD_SCOPE, pd_settings, "branches");
     f->strict = profconv_options_bool(r->options, PD_SCOPE, pd_settings, "strict");
     f->unwind = strcmp(profconv_options_string(r->options, PD_SCOPE, pd_settings, "unwind"), "no") != 0;
+    f->callers = profconv_options_bool(r->options, PD_SCOPE, pd_settings, "branch-callers");
     f->jitdump = profconv_options_bool(r->options, PD_SCOPE, pd_settings, "jitdump");
     int64_t max_stack = profconv_options_int(r->options, PD_SCOPE, pd_settings, "max-stack");
     if (max_stack < 0)

@@ -109,6 +109,7 @@ enum {
 #define PD_F_USE_CLOCKID (UINT64_C(1) << 25)
 #define PD_PRECISE_IP(flags) ((unsigned)((flags) >> 15) & 3u)
 
+#define PD_BRANCH_ANY (UINT64_C(1) << 3)
 #define PD_BRANCH_CALL_STACK (UINT64_C(1) << 11)
 #define PD_BRANCH_HW_INDEX (UINT64_C(1) << 17)
 #define PD_BRANCH_COUNTERS (UINT64_C(1) << 19)
@@ -559,10 +560,30 @@ typedef struct pd_unwind {
     uint64_t by_frame_pointer;
 } pd_unwind;
 
+/* Makes the unwinder, once; it stays NULL where there is none. 0 or a status. */
+int pd_unwind_start(pd_reader *r);
 /* The user frames of a sample with a stack dump; none without an unwinder. A status for want of memory (r->mem has failed then). */
 int pd_unwind_sample(pd_reader *r, uint32_t process, const pd_event *event, const pd_sample *sample, pfc_unwind_result *out);
 void pd_unwind_notes(pd_reader *r);
 void pd_unwind_free(pd_reader *r);
+
+/* ---- callers.c: calls in branch records that frame pointers do not show ---- */
+
+/* Kind of a branch that was looked up in the code. */
+typedef struct pd_branch_code {
+    uint64_t address;
+    uint32_t serial; /* the process's; 0: an empty slot */
+    uint32_t kind;   /* pfc_branch_kind */
+} pd_branch_code;
+
+#define PD_BRANCH_CODES 4096u
+
+/*
+ * The calls that led to the user instruction `ip` of the sample, as far back as its branch records are sure of them: addresses
+ * of call instructions, that of the direct caller first. Their number, at most `max`; 0 where nothing is sure.
+ */
+size_t pd_branch_callers(pd_reader *r, uint32_t process, const pd_sample *sample, uint64_t ip, uint64_t *out, size_t max);
+void pd_branch_callers_free(pd_reader *r);
 
 /* ---- filter.c: settings ---- */
 
@@ -587,7 +608,7 @@ typedef struct pd_filter {
     int time, percent; /* a time filter is set; it is in percents */
     uint64_t time_start, time_stop; /* inclusive */
     uint32_t percent_start, percent_stop; /* thousandths of a percent */
-    int kernel, branches, strict, unwind, jitdump;
+    int kernel, branches, strict, unwind, jitdump, callers;
     uint32_t max_stack; /* 0: no bound */
     PFC_VEC(pd_range32) pid_list;
     PFC_VEC(pd_range32) tid_list;
@@ -633,6 +654,7 @@ typedef struct pd_counts {
     uint64_t chain_entries, branch_entries, chain_corrupt, chain_max_cut, deferred;
     uint64_t lost, lost_samples, lost_by_filter;
     int have_lost_samples;
+    uint64_t callers_restored, callers_seen, callers_unknown;
     uint64_t unmapped, kernel_frames_removed, stacks_not_unwound;
     uint64_t branch_null_stack, branch_wrong_path, branch_bogus, branch_duplicate, branch_unmapped, range_across;
     uint64_t map_timeout, bad_map, bad_record, zero_delta;
@@ -696,6 +718,7 @@ struct pd_reader {
     size_t frame_capacity;
     PFC_VEC(pd_entry) entries; /* of a branch stack */
     pd_edges edges;
+    pd_branch_code *branch_codes; /* by address, PD_BRANCH_CODES of them; NULL: not needed yet */
     pd_unwind unwind;
     pd_jit jit;
     int monotonic; /* times are CLOCK_MONOTONIC's */

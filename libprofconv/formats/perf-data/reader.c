@@ -52,6 +52,7 @@ static int reader_init(pd_reader *r, profconv_input *input, profconv_builder *bu
 static void reader_free(pd_reader *r) {
     pd_free_held(r);
     pd_unwind_free(r);
+    pd_branch_callers_free(r);
     pd_jit_free(r);
     pd_order_free(r);
     pd_processes_free(r);

@@ -37,8 +37,10 @@ static pfc_unwind_machine machine(const pd_reader *r) {
     return strcmp(arch, "aarch64") == 0 || strcmp(arch, "arm64") == 0 ? PFC_UNWIND_AARCH64 : PFC_UNWIND_OTHER;
 }
 
-static int start(pd_reader *r) {
+int pd_unwind_start(pd_reader *r) {
     pd_unwind *u = &r->unwind;
+    if (u->tried)
+        return 0;
     u->tried = 1;
     u->type = pfc_builder_unwinder(r->builder);
     if (!u->type || !r->filter.unwind)
@@ -53,11 +55,9 @@ static int start(pd_reader *r) {
 int pd_unwind_sample(pd_reader *r, uint32_t process, const pd_event *event, const pd_sample *s, pfc_unwind_result *out) {
     pd_unwind *u = &r->unwind;
     memset(out, 0, sizeof *out);
-    if (!u->tried) {
-        int rc = start(r);
-        if (rc)
-            return r->mem.failed = rc;
-    }
+    int started = pd_unwind_start(r);
+    if (started)
+        return r->mem.failed = started;
     if (!u->unwinder) {
         r->counts.stacks_not_unwound++;
         return 0;
