@@ -1,93 +1,90 @@
 /* SPDX-License-Identifier: MIT
  *
- * The functions around addresses, by the symbols of the file: for targets that name code by symbol and offset. Local
- * symbols share names, so each says the how-manieth of its name it is, by address, as BOLT counts them.
+ * The functions around addresses, by the symbols of the file and its PLT: for targets that name code by function and
+ * offset.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "libprofconv/symbolize/entries.h"
 #include "libprofconv/symbolize/pass.h"
 
-typedef struct locals {
-    const pfc_symbol *symbols;
-    size_t symbol_count;
-    pfc_key *keys; /* of local symbols: hash of the name; in order of address among equal ones */
-    size_t count, capacity;
-} locals;
-
-static uint64_t hash_name(const char *name) { return pfc_hash_bytes(name, strlen(name)); }
-
-static int locals_init(locals *l, pfc_run *run, pfc_binary *binary) {
-    size_t count = 0;
-    int status = pfc_binary_symbols(binary, &l->symbols, &count);
-    if (status || count == 0)
-        return status;
-    l->symbol_count = count;
-    l->capacity = count;
-    l->keys = pfc_alloc(run->mem, count * sizeof *l->keys);
-    if (!l->keys)
-        return run->mem->failed;
-    for (size_t i = 0; i < count && i < UINT32_MAX; i++) {
-        pfc_key key = {hash_name(l->symbols[i].name), 0, (uint32_t)i};
-        if (l->symbols[i].bind == PFC_SYMBOL_LOCAL)
-            l->keys[l->count++] = key;
-    }
-    return pfc_sort_keys(run->mem, l->keys, l->count);
+/* Stubs come after a function at their address, and then are not met. */
+static int compare_entries(const void *x, const void *y) {
+    const pfc_entry *a = (const pfc_entry *)x, *b = (const pfc_entry *)y;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return a->kind < b->kind ? -1 : a->kind > b->kind;
 }
 
-/* From 1; 0 for a symbol that is not local. */
-static uint32_t ordinal_of(const locals *l, const pfc_symbol *symbol) {
-    uint64_t hash = hash_name(symbol->name);
-    size_t low = 0, high = l->count;
-    uint32_t n = 0;
+static const pfc_entry *entry_at(const pfc_entries *entries, uint64_t vaddr) {
+    size_t low = 0, high = entries->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (l->keys[middle].key < hash)
+        if (entries->data[middle].address <= vaddr)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; symbol->bind == PFC_SYMBOL_LOCAL && low < l->count && l->keys[low].key == hash; low++) {
-        const pfc_symbol *other = &l->symbols[l->keys[low].id];
-        n += strcmp(other->name, symbol->name) == 0;
-        if (other == symbol)
-            return n;
-    }
-    return 0;
+    if (low == 0)
+        return NULL;
+    const pfc_entry *e = &entries->data[low - 1];
+    while (e > entries->data && e[-1].address == e->address)
+        e--;
+    return vaddr - e->address < e->size ? e : NULL;
 }
 
-/* One without a size goes on to the next symbol of its section. */
-static uint64_t size_of(const locals *l, const pfc_symbol *symbol) {
-    uint64_t end = symbol->limit;
-    if (symbol->size)
-        return symbol->size;
-    for (const pfc_symbol *s = symbol + 1; s < l->symbols + l->symbol_count; s++)
-        if (s->address > symbol->address) {
-            end = s->address < end ? s->address : end;
-            break;
-        }
-    return end > symbol->address ? end - symbol->address : 0;
+static profconv_id name_of(pfc_run *run, const pfc_entry *e) {
+    pfc_buf text;
+    pfc_buf_init(&text, run->mem);
+    if (e->kind == PFC_ENTRY_PLT)
+        pfc_buf_text(&text, "__BOLT_PSEUDO_");
+    pfc_buf_text(&text, e->name);
+    if (e->kind == PFC_ENTRY_STUB)
+        pfc_buf_text(&text, "@PLT");
+    profconv_id id = text.failed ? 0 : profconv_builder_string(run->builder, text.data, text.size);
+    pfc_buf_free(&text);
+    return id;
 }
 
-int pfc_run_entries(pfc_run *run, pfc_binary *binary, const pfc_key *keys, size_t count) {
-    locals l = {0};
-    const pfc_symbol *last = NULL;
+static int add_entries(pfc_run *run, const pfc_entries *entries, const pfc_locals *locals, const pfc_key *keys,
+                       size_t count) {
+    const pfc_entry *last = NULL;
     profconv_id last_mapping = 0;
-    int status = locals_init(&l, run, binary);
+    int status = 0;
     for (size_t i = 0; !status && i < count; i++) {
         const profconv_location *location = &run->model->locations.data[keys[i].id];
-        const pfc_symbol *symbol = pfc_binary_symbol(binary, keys[i].key, NULL);
-        if (!symbol || !symbol->function || (symbol == last && location->mapping == last_mapping))
+        const pfc_entry *e = entry_at(entries, keys[i].key);
+        if (!e || (e == last && location->mapping == last_mapping))
             continue;
-        profconv_entry row = {.address = location->address - (keys[i].key - symbol->address),
-                              .size = size_of(&l, symbol),
+        profconv_entry row = {.address = location->address - (keys[i].key - e->address),
+                              .size = e->size,
                               .mapping = location->mapping,
-                              .ordinal = ordinal_of(&l, symbol)};
-        row.name = profconv_builder_cstring(run->builder, symbol->name);
+                              .ordinal = e->local ? pfc_entry_ordinal(locals, e) : 0};
+        row.name = name_of(run, e);
+        if (run->mem->failed)
+            return run->mem->failed;
         profconv_builder_entry(run->builder, &row);
-        last = symbol;
+        last = e;
         last_mapping = row.mapping;
         status = profconv_builder_status(run->builder, run->error);
     }
-    pfc_free(run->mem, l.keys, l.keys ? l.capacity * sizeof *l.keys : 0);
+    return status;
+}
+
+int pfc_run_entries(pfc_run *run, pfc_binary *binary, const pfc_key *keys, size_t count) {
+    pfc_entries entries = {NULL, 0, 0};
+    pfc_locals locals = {NULL, 0, 0};
+    int status = pfc_entry_functions(&entries, run->mem, binary);
+    if (!status)
+        status = pfc_entry_stubs(&entries, run->mem, binary);
+    if (!status)
+        status = pfc_entry_locals(&locals, run->mem, binary);
+    if (!status && entries.count) {
+        qsort(entries.data, entries.count, sizeof *entries.data, compare_entries);
+        status = add_entries(run, &entries, &locals, keys, count);
+    }
+    PFC_VEC_FREE(run->mem, &entries);
+    PFC_VEC_FREE(run->mem, &locals);
     return status;
 }

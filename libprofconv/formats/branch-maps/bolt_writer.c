@@ -4,7 +4,8 @@
  * knows of ranges it works out by decoding instructions, which is not done here: it infers the fall-through counts from
  * the branches. Without branch records: sampled addresses, the form `no_lbr`.
  *
- * Local symbols are called NAME/N, N counting the local symbols of the name by address, as BOLT does.
+ * Local symbols are called NAME/N, N counting the local symbols of the name by address, as BOLT does; stubs of the PLT
+ * NAME@PLT.
  */
 #include <stdlib.h>
 #include <string.h>
