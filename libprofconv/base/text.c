@@ -23,24 +23,21 @@ const char *pfc_parse_u64(const char *p, const char *end, uint64_t *value) {
     return p;
 }
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
+/* Digit + 1; 0: none. */
+static const uint8_t hex_digits[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
 
 const char *pfc_parse_hex(const char *p, const char *end, uint64_t *value) {
     const char *start = p;
     uint64_t sum = 0;
-    int digit;
-    for (; p < end && (digit = hex_digit(*p)) >= 0; p++) {
+    unsigned digit;
+    for (; p < end && (digit = hex_digits[(uint8_t)*p]) != 0; p++) {
         if (sum >> 60)
             return NULL;
-        sum = sum << 4 | (unsigned)digit;
+        sum = sum << 4 | (digit - 1);
     }
     if (p == start)
         return NULL;

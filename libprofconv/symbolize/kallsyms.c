@@ -16,8 +16,8 @@
 
 typedef struct {
     uint64_t address;
-    const char *name;
-    size_t size;
+    const char *name; /* up to a blank, or `end` */
+    const char *end;
     int module;
 } kernel_symbol;
 
@@ -33,25 +33,37 @@ typedef struct {
     pfc_kallsyms_facts *facts;
 } reading;
 
+/* There are more than a hundred thousand lines, and few of them name what was sampled: what is not needed to say so is left. */
 static int parse(const char *p, const char *end, kernel_symbol *symbol) {
     p = pfc_parse_hex(p, end, &symbol->address);
-    if (!p || end - p < 4 || p[0] != ' ' || p[2] != ' ')
+    if (!p || end - p < 4 || p[0] != ' ' || p[2] != ' ' || strchr("\t \r", p[3]))
         return 0;
     char type = p[1];
+    if (end[-1] == '\r')
+        end--;
     symbol->name = p + 3;
+    symbol->end = end;
+    symbol->module = end[-1] == ']';
+    return type == 't' || type == 'T' || type == 'w' || type == 'W';
+}
+
+static size_t name_size(const kernel_symbol *symbol) {
     const char *stop = symbol->name;
-    while (stop < end && *stop != '\t' && *stop != ' ' && *stop != '\r')
+    while (stop < symbol->end && *stop != '\t' && *stop != ' ')
         stop++;
-    symbol->size = (size_t)(stop - symbol->name);
-    symbol->module = memchr(stop, '[', (size_t)(end - stop)) != NULL;
-    return symbol->size && memchr("tTwW", type, 4) != NULL;
+    return (size_t)(stop - symbol->name);
+}
+
+static int is_reference(const reading *r, const kernel_symbol *symbol) {
+    size_t size = strlen(r->reference);
+    return !symbol->module && (size_t)(symbol->end - symbol->name) >= size &&
+           memcmp(r->reference, symbol->name, size) == 0 && name_size(symbol) == size;
 }
 
 static int take(reading *r, const kernel_symbol *symbol) {
     if (r->looking) {
         r->nonzero += symbol->address != 0;
-        if (!symbol->module && !r->found && strlen(r->reference) == symbol->size &&
-            memcmp(r->reference, symbol->name, symbol->size) == 0) {
+        if (!r->found && is_reference(r, symbol)) {
             r->found = 1;
             r->slide = r->reference_address - symbol->address;
         }
@@ -65,14 +77,14 @@ static int take(reading *r, const kernel_symbol *symbol) {
     if (at == r->answers->count || (r->answers->name[at] && r->best[at] >= address))
         return 0;
     r->best[at] = address;
-    return pfc_answers_name(r->answers, at, at + 1, symbol->name, symbol->size);
+    return pfc_answers_name(r->answers, at, at + 1, symbol->name, name_size(symbol));
 }
 
 static int read_all(reading *r, const char *path, profconv_error *error) {
     profconv_input *input = NULL;
     int fd = -1;
     int status = pfc_text_open(&input, &fd, path, error);
-    while (!status) {
+    while (!status && !(r->looking && r->found && r->nonzero)) {
         const char *line = NULL;
         size_t size = 0;
         int got = 0, terminated = 0;
