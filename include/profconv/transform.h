@@ -162,6 +162,11 @@ typedef struct profconv_diff_options {
     uint64_t work_after;
     uint32_t false_discovery; /* in thousandths: the share of wrong rows among those called changed; default 50 */
     uint32_t tolerance;       /* in thousandths: what still counts as unchanged; default 50 */
+    /** The runs that the profiles before and after are the sums of, where there are several; 0 and NULL: not known. */
+    const profconv_profile *const *runs_before;
+    const profconv_profile *const *runs_after;
+    uint64_t run_count_before;
+    uint64_t run_count_after;
 } profconv_diff_options;
 
 /**
@@ -170,8 +175,14 @@ typedef struct profconv_diff_options {
  *
  * p_value: of the samples of both sides, that as many or more would fall on one side by chance if the rate were the same
  * (binomial, exact up to 200 samples); q_value: the same after Benjamini and Hochberg over all rows. Both are 1 where
- * there is nothing to test. Samples of one thread are not quite independent; a class of "up" or "down" for a tiny change of a
- * noisy program is to be confirmed by a second pair of profiles.
+ * there is nothing to test.
+ *
+ * Two profiles alone cannot tell how much a program varies from run to run: samples of one thread are not quite independent, and
+ * "up" or "down" for a small change of a noisy program is to be confirmed. Several runs of a side tell it. Then a run is the unit of
+ * a raw comparison (exposures are numbers of runs), and the test is widened: the variance of a row is that of chance times its
+ * dispersion, at least 1, estimated from what its runs differ by, drawn towards what all rows together tell (a variance that
+ * grows with the mean), and judged by Student's distribution with as many degrees of freedom as both have. p_value is the larger one
+ * of this and of the binomial test.
  */
 typedef struct profconv_diff_row {
     profconv_string name;
@@ -209,6 +220,9 @@ typedef struct profconv_diff_summary {
     uint64_t count_after;
     double detectable;    /* for the row with most samples: nothing smaller can be seen anywhere */
     uint64_t rows[PROFCONV_DIFF_CLASSES];
+    uint64_t runs_before; /* 0: not told */
+    uint64_t runs_after;
+    double dispersion;    /* variance between the runs of a side over that of chance, all rows together; 1 where it is not known */
 } profconv_diff_summary;
 
 typedef struct profconv_diff profconv_diff;

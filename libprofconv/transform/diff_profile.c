@@ -67,9 +67,10 @@ int profconv_diff_profile(const profconv_diff *diff, const profconv_profile *bef
     if (!status)
         status = profconv_merge(builder, negative, 1, error);
     if (!status) { /* the time that the values stand for */
+        int raw = s->mode == PROFCONV_DIFF_RAW && s->exposure_before == s->exposure_after;
         profconv_info info;
         profconv_builder_get_info(builder, &info);
-        info.duration_ns = profconv_profile_info(s->mode == PROFCONV_DIFF_RAW ? after : before)->duration_ns;
+        info.duration_ns = profconv_profile_info(raw ? after : before)->duration_ns;
         profconv_builder_set_info(builder, &info);
         status = profconv_builder_freeze(builder, out, error);
     }

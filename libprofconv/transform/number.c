@@ -112,6 +112,53 @@ double pfc_binomial_test(uint64_t k, uint64_t n, double p) {
     return erfc(away / sqrt(2 * mean * (1 - p)));
 }
 
+/* The continued fraction of the incomplete beta function, for x below (a + 1) / (a + b + 2), by Lentz's method. */
+static double beta_fraction(double a, double b, double x) {
+    const double tiny = 1e-300;
+    double c = 1, d = 1 - (a + b) * x / (a + 1);
+    d = 1 / (fabs(d) < tiny ? tiny : d);
+    double value = d;
+    for (int m = 1; m <= 300; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        for (int k = 0; k < 2; k++) {
+            double step = k ? odd : even;
+            d = 1 + step * d;
+            d = 1 / (fabs(d) < tiny ? tiny : d);
+            c = 1 + step / c;
+            c = fabs(c) < tiny ? tiny : c;
+            value *= d * c;
+        }
+        if (fabs(d * c - 1) < 1e-14)
+            break;
+    }
+    return value;
+}
+
+/* log(gamma(x)), x > 0, by Stirling's series above 10; lgamma would write a global. */
+static double log_gamma(double x) {
+    double shift = 0;
+    for (; x < 10; x++)
+        shift -= log(x);
+    double r = 1 / x, r2 = r * r;
+    return shift + (x - 0.5) * log(x) - x + 0.91893853320467274178 +
+           r * (1.0 / 12 - r2 * (1.0 / 360 - r2 * (1.0 / 1260 - r2 * (1.0 / 1680 - r2 / 1188))));
+}
+
+double pfc_student_test(double t, double freedom) {
+    t = fabs(t);
+    if (!(freedom > 0))
+        return 1;
+    if (freedom > 1e6)
+        return erfc(t / sqrt(2));
+    double a = freedom / 2, b = 0.5, x = freedom / (freedom + t * t);
+    if (x >= 1)
+        return 1;
+    double front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x));
+    double p = x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
+    return p < 0 ? 0 : p > 1 ? 1 : p;
+}
+
 void pfc_false_discovery(double *p, size_t count) {
     double least = 1;
     for (size_t i = count; i-- > 0;) {

@@ -27,6 +27,9 @@ int64_t pfc_scale_signed(pfc_scaling *scaling, int64_t value);
  * probability p: two-sided, exact up to 200 samples, by the normal distribution with continuity correction above. */
 double pfc_binomial_test(uint64_t k, uint64_t n, double p);
 
+/* Two-sided: how likely Student's t with `freedom` degrees (> 0; INFINITY: the normal distribution) is as far out as `t`. */
+double pfc_student_test(double t, double freedom);
+
 /* Benjamini and Hochberg: adjusted values of the `count` ascending p-values, in place. */
 void pfc_false_discovery(double *p, size_t count);
 

@@ -9,14 +9,14 @@
 
 #include "libprofconv/base/hash.h"
 
-enum { PFC_BEFORE = 0, PFC_AFTER = 1 };
+enum { PFC_BEFORE = 0, PFC_AFTER = 1, PFC_SCRATCH = 2, PFC_SIDES = 3 };
 
 typedef struct pfc_row {
     profconv_string name, file, mapping;
     int64_t line;
     uint64_t hash;
-    int64_t self[2], total[2];
-    int64_t count[2]; /* samples, from a column of counts */
+    int64_t self[PFC_SIDES], total[PFC_SIDES];
+    int64_t count[PFC_SIDES]; /* samples, from a column of counts */
     uint32_t stamp;   /* the last stack that was counted, to count recursion once */
 } pfc_row;
 
@@ -26,7 +26,7 @@ typedef struct pfc_rows {
     PFC_VEC(pfc_row) rows; /* row 0 is not used */
     pfc_index index;
     uint32_t by;
-    int64_t total[2], count[2];
+    int64_t total[PFC_SIDES], count[PFC_SIDES];
 } pfc_rows;
 
 #define PFC_NO_COLUMN UINT32_MAX

@@ -572,6 +572,156 @@ static void test_planted(void **state) {
     assert_in_range(all, 30, 32); /* at most one of twenty calls is wrong, and these draws are fixed */
 }
 
+/* ---- several runs of a side ---- */
+
+#define MOST_RUNS 6
+
+static double normal(uint64_t *seed) {
+    return sqrt(-2 * log(1 - uniform(seed))) * cos(6.283185307179586 * uniform(seed));
+}
+
+/* A run whose functions cost more or less than usual, by exp(N(0, noise)), each for itself. */
+static profconv_profile *noisy_run(uint64_t seed, double samples, double noise, const double *factors) {
+    profconv_builder *b = start();
+    double sum = 0;
+    for (int i = 0; i < 300; i++)
+        sum += 1.0 / (i + 1);
+    for (int i = 0; i < 300; i++) {
+        double mean = samples / sum / (i + 1) * exp(noise * normal(&seed) - noise * noise / 2);
+        if (factors && (i == 1 || i == 3 || i == 5))
+            mean *= factors[i / 2];
+        double at = mean + sqrt(mean) * normal(&seed); /* as good as Poisson where it matters */
+        int count = at < 0.5 ? 0 : (int)(at + 0.5);
+        char line[40];
+        snprintf(line, sizeof line, "main;f%d %d", i, count);
+        if (count)
+            add_line(b, line);
+    }
+    return freeze(b);
+}
+
+typedef struct runs {
+    profconv_profile *each[MOST_RUNS];
+    const profconv_profile *list[MOST_RUNS];
+    profconv_profile *sum;
+    uint64_t count;
+} runs;
+
+static runs make_runs(uint64_t seed, uint64_t count, double noise, const double *factors) {
+    runs r = {.count = count};
+    profconv_builder *b = new_builder();
+    for (uint64_t i = 0; i < count; i++) {
+        r.list[i] = r.each[i] = noisy_run(seed * 1000 + i * 17 + 3, 50000, noise, factors);
+        assert_int_equal(profconv_merge(b, r.each[i], 1, NULL), PROFCONV_OK);
+    }
+    r.sum = freeze(b);
+    return r;
+}
+
+static void free_runs(runs *r) {
+    for (uint64_t i = 0; i < r->count; i++)
+        profconv_profile_free(r->each[i]);
+    profconv_profile_free(r->sum);
+}
+
+static profconv_diff *compared_runs(const runs *a, const runs *b) {
+    profconv_diff_options o = {.struct_size = sizeof o,
+                               .runs_before = a->list,
+                               .runs_after = b->list,
+                               .run_count_before = a->count,
+                               .run_count_after = b->count};
+    return compared(a->sum, b->sum, &o);
+}
+
+/* Runs of one program that vary by far more than chance: without the runs, dozens of functions seem to have changed; with them nothing
+ * does, but for the one comparison of twenty in which something may be called changed. */
+static void test_dispersion(void **state) {
+    (void)state;
+    static const double noises[] = {0, 0.05, 0.15, 0.3};
+    int wrong = 0;
+    uint64_t functions = 0;
+    for (uint64_t k = 0; k < 60; k++) {
+        double noise = noises[k % 4];
+        runs a = make_runs(2 * k + 1, 3 + k % 3, noise, NULL), b = make_runs(2 * k + 2, 3 + k % 2, noise, NULL);
+        profconv_diff_options alone = {.struct_size = sizeof alone, .mode = PROFCONV_DIFF_PER_WORK, .work_before = a.count,
+                                       .work_after = b.count};
+        profconv_diff *d = compared(a.sum, b.sum, &alone);
+        if (noise > 0.1)
+            assert_true(flagged(d) > 20);
+        profconv_diff_free(d);
+        d = compared_runs(&a, &b);
+        const profconv_diff_summary *s = profconv_diff_get_summary(d);
+        wrong += flagged(d) > 0;
+        functions += flagged(d);
+        assert_true(s->runs_before == a.count && s->runs_after == b.count && s->exposure_after == b.count);
+        assert_true(noise > 0.1 ? s->dispersion > 3 : s->dispersion < 3);
+        profconv_diff_free(d);
+        free_runs(&a);
+        free_runs(&b);
+    }
+    assert_in_range(wrong, 0, 3);
+    assert_in_range(functions, 0, 3);
+}
+
+static void test_planted_runs(void **state) {
+    (void)state;
+    static const double factors[3] = {0.5, 1.6, 2.5}; /* f1, f3, f5 */
+    uint64_t all = 0;
+    for (uint64_t k = 0; k < 6; k++) {
+        double noise = k & 1 ? 0.1 : 0.05;
+        runs a = make_runs(100 + 2 * k, 4, noise, NULL), b = make_runs(101 + 2 * k, 3 + k % 3, noise, factors);
+        profconv_diff *d = compared_runs(&a, &b);
+        all += flagged(d);
+        for (size_t i = 0; i < profconv_diff_count(d); i++) {
+            profconv_diff_row row;
+            profconv_diff_get(d, i, &row);
+            if (strcmp(row.name.data, "f1") == 0)
+                assert_int_equal(row.diff_class, PROFCONV_DIFF_DOWN);
+            if (strcmp(row.name.data, "f3") == 0 || strcmp(row.name.data, "f5") == 0)
+                assert_int_equal(row.diff_class, PROFCONV_DIFF_UP);
+        }
+        profconv_diff_free(d);
+        free_runs(&a);
+        free_runs(&b);
+    }
+    assert_in_range(all, 18, 20);
+}
+
+static void test_runs_refused(void **state) {
+    (void)state;
+    profconv_profile *a = MAKE("x 10", "y 20"), *b = MAKE("x 11", "y 20"), *c = MAKE("x 11", "z 20"), *e = MAKE("x 1", "y 1");
+    profconv_diff *d = NULL;
+    const profconv_profile *one[2] = {a, a}, *two[2] = {b, c};
+    profconv_diff_options o = {.struct_size = sizeof o, .runs_before = one, .run_count_before = 1};
+    assert_int_equal(profconv_diff_new(&d, a, b, &o, NULL), PROFCONV_E_INVALID); /* of one side only */
+    o.runs_after = two;
+    o.run_count_after = 1;
+    assert_int_equal(profconv_diff_new(&d, a, b, &o, NULL), PROFCONV_OK); /* one and one: as without */
+    near(profconv_diff_get_summary(d)->dispersion, 1);
+    profconv_diff_free(d);
+    o.run_count_after = 2;
+    assert_int_equal(profconv_diff_new(&d, a, b, &o, NULL), PROFCONV_E_INVALID); /* not the sum */
+    assert_int_equal(profconv_diff_new(&d, a, e, &o, NULL), PROFCONV_E_INVALID); /* nor that; and z is in no sum */
+    o.mode = PROFCONV_DIFF_PER_SECOND;
+    assert_int_equal(profconv_diff_new(&d, a, b, &o, NULL), PROFCONV_E_INVALID);
+    profconv_profile_free(a);
+    profconv_profile_free(b);
+    profconv_profile_free(c);
+    profconv_profile_free(e);
+}
+
+/* Against values of R's pt(). */
+static void test_student(void **state) {
+    (void)state;
+    near(pfc_student_test(0, 3), 1);
+    assert_true(fabs(pfc_student_test(2.0, 1) - 0.2951672353008665) < 1e-12); /* 2 atan(1/2) / pi */
+    assert_true(fabs(pfc_student_test(1.0, 2) - 0.42264973081037427) < 1e-12); /* 1 - 1 / sqrt(3) */
+    assert_true(fabs(pfc_student_test(-10, 4) / 0.0005620 - 1) < 1e-3);
+    assert_true(fabs(pfc_student_test(2.5, 1e5) - erfc(2.5 / sqrt(2))) < 1e-5);
+    assert_true(fabs(pfc_student_test(2.5, INFINITY) - erfc(2.5 / sqrt(2))) < 1e-15);
+    assert_true(pfc_student_test(1e10, 3.5) < 1e-20 && pfc_student_test(1e10, 3.5) > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_expressions), cmocka_unit_test(test_labels),      cmocka_unit_test(test_order),
@@ -579,7 +729,8 @@ int main(void) {
         cmocka_unit_test(test_granularity), cmocka_unit_test(test_keep_top),    cmocka_unit_test(test_scale),
         cmocka_unit_test(test_scaled_sums), cmocka_unit_test(test_normalize),   cmocka_unit_test(test_top),
         cmocka_unit_test(test_numbers),     cmocka_unit_test(test_apples),      cmocka_unit_test(test_exposure),
-        cmocka_unit_test(test_same_program), cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_same_program), cmocka_unit_test(test_planted),    cmocka_unit_test(test_student),
+        cmocka_unit_test(test_dispersion),  cmocka_unit_test(test_planted_runs), cmocka_unit_test(test_runs_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

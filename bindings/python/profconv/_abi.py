@@ -304,7 +304,8 @@ class TopRow(Structure):
 class DiffOptions(Structure):
     _fields_ = [("struct_size", c_size_t), ("sample_type", c_char_p), ("by", c_uint32), ("mode", c_uint32),
                 ("work_before", c_uint64), ("work_after", c_uint64), ("false_discovery", c_uint32),
-                ("tolerance", c_uint32)]
+                ("tolerance", c_uint32), ("runs_before", POINTER(c_void_p)), ("runs_after", POINTER(c_void_p)),
+                ("run_count_before", c_uint64), ("run_count_after", c_uint64)]
 
 
 class DiffRow(Structure):
@@ -319,7 +320,8 @@ class DiffSummary(Structure):
     _fields_ = [("name", String), ("unit", String), ("mode", c_uint32), ("reserved", c_uint32),
                 ("exposure_before", c_uint64), ("exposure_after", c_uint64), ("total_before", c_int64),
                 ("total_after", c_int64), ("delta", c_int64), ("count_before", c_uint64), ("count_after", c_uint64),
-                ("detectable", c_double), ("rows", c_uint64 * 6)]
+                ("detectable", c_double), ("rows", c_uint64 * 6), ("runs_before", c_uint64), ("runs_after", c_uint64),
+                ("dispersion", c_double)]
 
 
 # ---- functions: (result, [arguments]); a last ... takes more ----
