@@ -328,13 +328,13 @@ static void branch_mappings(void **state) {
     assert_int_equal(m->flags & has, has);
     m = find_mapping(q, "[kernel.kallsyms]", 0);
     assert_non_null(m);
-    assert_int_equal(m->limit, 0x1000000);
+    assert_int_equal(m->limit, 0); /* another extent than that of its samples: stores take equal ones for the same */
     assert_int_equal(m->file_offset, 0);
     assert_int_equal(m->flags & has, 0);
     assert_text(q, m->build_id, "00ff");
     m = find_mapping(q, "[ext4]", 0);
     assert_non_null(m);
-    assert_int_equal(m->limit, 0x100000);
+    assert_int_equal(m->limit, 0);
     assert_null(find_mapping(q, "[ext4]", 0xffffffffc0400000)); /* no sample was there */
     profconv_profile_free(p);
     profconv_profile_free(q);

@@ -173,6 +173,12 @@ def store_routes(name, pprof, back, binary, expected, direct, tmp):
     paths = answers(store, tmp)
     check(len(paths) >= 3, name + ": the store has %d series of records" % len(paths))
     check(maps(paths, binary, tmp) == expected, name + ": other maps after the store")
+    if name == "test":  # it has samples and branch records in the kernel: the first at run-time addresses
+        kernel = maps(pprof, "[kernel.kallsyms]", tmp)
+        check(kernel and kernel.count(b"\n") > 200, name + ": no maps of the kernel")
+        for route, files in (("the store", paths), ("perf.data", back)):
+            same = maps(files, "[kernel.kallsyms]", tmp) == kernel
+            check(same, "%s: other maps of the kernel after %s" % (name, route))
     for form, made in compiler_profiles(paths, binary, tmp).items():
         check(made == direct.get(form), "%s: another %s after the store" % (name, form))
     store.push(raw_pprof(back, tmp))  # the same run, loaded elsewhere

@@ -6,7 +6,9 @@
  *
  * Stores compare addresses without rebasing them, so these must not depend on where code was loaded. Mappings of
  * files already count from the file's start; the kernel and its modules get a second entry in coordinates of the image.
- * Mappings with branch records never say has_functions: stores clear the addresses of those that do.
+ * Stores take mappings of one size, file offset and build-id (or name) for one, with the start of the first they met:
+ * so that entry is empty, as no other is, or the kernel's samples would lend it their start. Mappings with branch
+ * records never say has_functions: stores clear the addresses of those that do.
  */
 #include "libprofconv/formats/pprof/writer.h"
 

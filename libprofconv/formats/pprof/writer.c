@@ -110,7 +110,7 @@ static void write_mappings(pfc_pprof_writer_state *w) {
         const pfc_pprof_row *entry = &w->mapping_order.data[i];
         const profconv_mapping *row = profconv_profile_mapping(w->profile, entry->row);
         uint64_t start = entry->image ? pfc_pprof_image_start(row) : row->start;
-        uint64_t limit = row->limit >= row->start ? row->limit - row->start + start : row->limit;
+        uint64_t limit = entry->image ? start : row->limit; /* see write_branches.c */
         pfc_pprof_put(&w->out, 1, i + 1);
         pfc_pprof_put(&w->out, 2, start);
         pfc_pprof_put(&w->out, 3, limit);
