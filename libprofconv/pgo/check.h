@@ -21,5 +21,7 @@ void pfc_check_fact(pfc_checker *c, const char *cause, uint64_t count, const cha
 
 void pfc_check_go(pfc_checker *c);
 void pfc_check_autofdo(pfc_checker *c, int gcc);
+/* What continuous-profiling stores would do to branch records. */
+void pfc_check_stores(pfc_checker *c);
 
 #endif

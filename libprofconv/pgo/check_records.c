@@ -12,8 +12,9 @@
 
 #include "libprofconv/model/pass.h"
 
-#define RUN_TIME                                                                                                       \
-    UINT64_C(0x550000000000) /* where Linux on x86-64 and arm64 puts position-independent programs and above */
+/* Above where programs are linked to run, below where Linux puts position-independent ones (on arm64 with addresses of
+ * 39 bits, the smallest, from 0x5500000000 on). */
+#define RUN_TIME UINT64_C(0x2000000000)
 
 typedef struct record_counts {
     uint64_t rows;
@@ -179,6 +180,8 @@ void pfc_check_autofdo(pfc_checker *c, int gcc) {
     }
     judge_records(c, &r, branches || ranges ? "branch records" : "sampled addresses");
     check_consistency(c, &r);
+    if (branches || ranges || addresses)
+        pfc_check_stores(c);
     if (ranges == 0)
         pfc_check_weak(
             c, "no-branch-records", r.rows,

@@ -14,13 +14,15 @@ import tempfile
 from collections import Counter
 
 sys.path.insert(0, os.path.join(os.environ["PROFCONV_SOURCE"], "tests", "support"))
-from bridge_support import (SOURCE, Store, add_maps, answers, check, compiler_profiles, convert,  # noqa: E402
-                            counts, failures, maps, missing, raw_pprof, read, run, tool)
+from bridge_support import (PROFCONV, SOURCE, Store, add_maps, answers, check, compiler_profiles, convert,  # noqa: E402
+                            counts, failures, fields, maps, missing, raw_pprof, read, run, tool, unpack)
+from mkpprof import data, num  # noqa: E402
 
 FOLDER = os.path.join(SOURCE, "tests", "data", "two_loads")
 BINARY = os.path.join(FOLDER, "twoloads")
 RECORDINGS = [os.path.join(FOLDER, x) for x in ("first.data", "second.data")]
 # Page of the program's code: address, file offset.
+LINKED = 0x1000  # link-time address - file offset of the program's code
 RAW = ("-s", "profgen-raw.base=1000", "-s", "profgen-raw.text-offset=0")
 
 
@@ -63,6 +65,51 @@ def add_raw(texts):
     return "".join("%d\n" % len(c) + "".join("%s:%d\n" % row for row in sorted(c.items())) for c in lists).encode()
 
 
+def link_addresses(raw):
+    """The upload as other encoders write it: the program's mapping and addresses as its program headers have them."""
+    names = [value for field, value in fields(raw) if field == 6]
+    moved, out = set(), b""
+    for field, value in fields(raw):
+        if field == 3 and names[dict(fields(value))[5]].endswith(b"/twoloads"):
+            f = dict(fields(value))
+            moved.add(f.pop(1))
+            f[2], f[3] = f.get(2, 0) + LINKED, f[3] + LINKED
+            value = num(1, max(moved)) + b"".join(num(k, v) for k, v in sorted(f.items()))
+        out += data(field, value) if isinstance(value, bytes) else num(field, value)
+    raw, out = out, b""
+    for field, value in fields(raw):
+        if field == 4 and dict(fields(value)).get(2) in moved:
+            value = b"".join(data(k, v) if isinstance(v, bytes) else num(k, v + LINKED if k == 3 else v)
+                             for k, v in fields(value))
+        out += data(field, value) if isinstance(value, bytes) else num(field, value)
+    return out
+
+
+def targets_in_labels(raw):
+    """An encoding that stores lose: one location a record, the other end in a numeric label."""
+    out = b""
+    for field, value in fields(raw):
+        inner = fields(value) if field == 2 else []
+        ids = [i for k, v in inner if k == 1 for i in unpack(v)]
+        if len(ids) == 2:
+            value = num(1, ids[0]) + b"".join(data(k, v) for k, v in inner if k == 2)
+            value += data(3, num(1, 1) + num(3, ids[1]))
+        out += data(field, value) if isinstance(value, bytes) else num(field, value)
+    return out
+
+
+def mixed_in_a_store(total, tmp):
+    """Why recordings are not written at link-time addresses where a binary is at hand: beside a profile from where none
+    was, a store gives the records of one the start of the other."""
+    plain, linked = os.path.join(tmp, "first.pb.gz"), os.path.join(tmp, "linked.1.pb")
+    store = Store()
+    for raw in raw_pprof(plain, tmp), read(linked):
+        store.push(raw)
+    folder = os.path.join(tmp, "mixed")
+    os.mkdir(folder)
+    check(maps(answers(store, folder), BINARY, tmp) != total, "a store moves addresses")
+
+
 def routes(tmp):
     """(name, files) of every way to bring the two together."""
     def at(name):
@@ -94,6 +141,17 @@ def routes(tmp):
         folder = at("store" + str(len(what)))
         os.mkdir(folder)
         yield "a store" + what, answers(store, folder)
+    linked = [at("linked.0.pb"), at("linked.1.pb")]
+    for out, path in zip(linked, pprofs):
+        with open(out, "wb") as file:
+            file.write(link_addresses(raw_pprof(path, tmp)))
+    yield "pprofs at link-time addresses", linked
+    yield "one at link-time addresses", [pprofs[0], linked[1]]
+    store = Store()
+    for path in linked:
+        store.push(read(path))
+    os.mkdir(at("linked"))
+    yield "a store of link-time addresses", answers(store, at("linked"))
     convert("perf-data", at("back.data"), at("ours.pb.gz"))
     yield "perf.data of the sum", [at("back.data")]
     backs = [at("back.0.data"), at("back.1.data")]
@@ -125,6 +183,12 @@ def main():
                 check(made == wanted[form], "%s: another %s" % (name, form))
             if name == "perf.data of the sum" and theirs[0]:
                 check(add_raw([raw_profile(files[0], tmp)[0]]) == add_raw(theirs), "llvm-profgen counts otherwise")
+        mixed_in_a_store(total, tmp)
+        labels = os.path.join(tmp, "labels.pb")
+        with open(labels, "wb") as file:
+            file.write(targets_in_labels(raw_pprof(RECORDINGS[0], tmp)))
+        said = run([PROFCONV, "check", "--for", "llvm", labels]).stdout
+        check(b"no branch records: sampled addresses alone" in said, "check of targets in labels: %s" % said)
     print(dict(counts), "without: " + ", ".join(sorted(missing)) if missing else "")
     return 1 if failures else 0
 

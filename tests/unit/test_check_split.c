@@ -90,6 +90,59 @@ static void test_records(void **state) {
            "cleared-addresses", 1, "cleared");
 }
 
+/* What continuous-profiling stores break. */
+static profconv_profile *two_mappings(uint64_t first, uint64_t second, uint64_t offset) {
+    profconv_builder *b = builder_new();
+    const uint64_t starts[2] = {first, second};
+    for (int i = 0; i < 2; i++) {
+        profconv_mapping m = {0};
+        m.start = starts[i];
+        m.limit = starts[i] + 0x1f00 + (uint64_t)i; /* equal when rounded to pages */
+        m.file_offset = offset * (i ? 1 : 0);
+        m.kind = PROFCONV_MAPPING_EXECUTABLE;
+        m.file = profconv_builder_cstring(b, i ? "/q" : "/p");
+        m.build_id = profconv_builder_cstring(b, "abcd");
+        profconv_id row = profconv_builder_mapping(b, &m);
+        profconv_builder_address(b, frame(b, row, starts[i] + 0x10, "f", 1), 5);
+    }
+    return freeze(b);
+}
+
+static profconv_profile *bare(uint64_t address, const char *id, const char *type) {
+    profconv_builder *b = builder_new();
+    profconv_sample_type t = {0};
+    t.name = profconv_builder_cstring(b, type);
+    t.unit = profconv_builder_cstring(b, "count");
+    profconv_builder_sample_type(b, &t);
+    profconv_id m = mapping(b, 0, 0x2000, 0, "/p", id);
+    profconv_builder_branch(b, profconv_builder_address_location(b, m, 0x10, 0),
+                            profconv_builder_address_location(b, m, address, 0), 3, 0, 0);
+    return freeze(b);
+}
+
+static void test_stores(void **state) {
+    (void)state;
+    expect(two_mappings(0x1000, 0x401000, 0), "llvm", PROFCONV_OK, "store-two-starts", 1, NULL);
+    expect(two_mappings(0x1000, 0x401000, 0x3000), "llvm", PROFCONV_OK, "addresses", 2, NULL);
+    expect(bare(0, "abcd", "cycles"), "llvm", PROFCONV_OK, "store-address-zero", 1, NULL);
+    expect(bare(0x20, "ab/cd", "cycles"), "llvm", PROFCONV_OK, "store-build-id", 1, NULL);
+    expect(bare(0x20, "abcd", "br_inst:taken"), "gcc", PROFCONV_OK, "store-sample-type", 1, NULL);
+    expect(bare(0x20, "abcd", "branch-misses"), "gcc", PROFCONV_OK, "store-sample-type", 1, NULL);
+    /* Run-time addresses: x86-64, and the lowest of arm64 with 39 bits. A fixed address of a program is none. */
+    profconv_builder *b = builder_new();
+    const uint64_t starts[3] = {0x5500000000, 0x7ffff7dd0000, 0x140001000};
+    for (int i = 0; i < 3; i++) {
+        profconv_mapping m = {0};
+        m.start = starts[i];
+        m.limit = starts[i] + 0x1000 * (uint64_t)(i + 1);
+        m.kind = PROFCONV_MAPPING_LIBRARY;
+        m.file = profconv_builder_cstring(b, "/p");
+        m.build_id = profconv_builder_cstring(b, "abcd");
+        profconv_builder_address(b, frame(b, profconv_builder_mapping(b, &m), starts[i] + 0x10, "f", 1), 5);
+    }
+    expect(freeze(b), "llvm", PROFCONV_OK, "run-time-addresses", 2, NULL);
+}
+
 static profconv_profile *stacks(const char *type, int64_t start_line, int depth) {
     profconv_builder *b = builder_new();
     profconv_sample_type t = {0};
@@ -245,6 +298,7 @@ static void test_limits_that_cannot_be_met(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_records),
+        cmocka_unit_test(test_stores),
         cmocka_unit_test(test_go),
         cmocka_unit_test(test_parts_give_the_whole),
         cmocka_unit_test(test_limits_that_cannot_be_met),
