@@ -11,7 +11,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int test_reduced(void) { return getenv("PROFCONV_SANITIZED") != NULL; }
+int test_full(void) { return getenv("PROFCONV_FULL") != NULL; }
+
+int test_sampled(void) { return getenv("PROFCONV_SAMPLED") != NULL; }
+
+int test_reduced(void) { return (getenv("PROFCONV_SANITIZED") != NULL || test_sampled()) && !test_full(); }
 
 static unsigned char *load(const char *path, size_t size) {
     FILE *file = fopen(path, "rb");

@@ -29,4 +29,10 @@ void test_fixtures_free(test_fixtures *fixtures);
 /* Nonzero where the sanitizers run and slow tests take reduced sets. */
 int test_reduced(void);
 
+/* Nonzero where valgrind runs, and PROFCONV_SAMPLED is set: a few points of each sweep. */
+int test_sampled(void);
+
+/* Nonzero where PROFCONV_FULL is set: every point of every sweep, however long it takes. */
+int test_full(void);
+
 #endif

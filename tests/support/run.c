@@ -15,6 +15,8 @@ typedef struct stream {
 
 static int give(test_run *run, uint64_t offset, void *buffer, size_t size, size_t *got) {
     *got = 0;
+    if (run->interrupted && (run->interruptions = !run->interruptions))
+        return EINTR;
     if (++run->reads >= run->read_fails_at && run->read_fails_at) { /* broken for good */
         run->read_failed = 1;
         return EIO;
@@ -23,6 +25,13 @@ static int give(test_run *run, uint64_t offset, void *buffer, size_t size, size_
         return 0;
     if (run->piece && size > run->piece)
         size = run->piece;
+    if (run->ragged) { /* xorshift64 */
+        run->ragged ^= run->ragged << 13;
+        run->ragged ^= run->ragged >> 7;
+        run->ragged ^= run->ragged << 17;
+        size_t most = (size_t)1 << (run->ragged >> 8) % 14;
+        size = size > most ? most : size;
+    }
     if (size > run->size - (size_t)offset)
         size = run->size - (size_t)offset;
     memcpy(buffer, (const unsigned char *)run->data + offset, size);
@@ -84,6 +93,8 @@ static int open_input(test_run *run, stream *s, const profconv_io_options *io, p
 static int open_output(test_run *run, const profconv_io_options *io, profconv_output **output) {
     if (run->output_path)
         return profconv_output_open_path(output, run->output_path, io, &run->error);
+    if (run->output_fd)
+        return profconv_output_open_fd(output, run->output_fd, "<test>", io, &run->error);
     profconv_output_callbacks callbacks;
     memset(&callbacks, 0, sizeof callbacks);
     callbacks.struct_size = sizeof callbacks;

@@ -26,10 +26,13 @@ typedef struct test_run {
     test_heap *heap; /* NULL: malloc */
     test_source source;
     size_t piece;            /* most bytes one read gives; 0: all */
+    uint64_t ragged;         /* seed: each read gives any number of bytes, often one; 0: no */
+    int interrupted;         /* every second read ends with EINTR first */
     uint64_t read_fails_at;  /* this read, 1 being the first, and all after it fail with EIO */
     uint64_t write_fails_at; /* this write fails with ENOSPC */
     uint64_t max_memory;
     const char *output_path; /* writes there instead of into `bytes` */
+    int output_fd;           /* or there, if not 0 */
 
     /* what came of it */
     int status;
@@ -38,6 +41,7 @@ typedef struct test_run {
     size_t bytes_size;
     uint64_t warnings; /* of reading: notes of the profile other than INFO */
     uint64_t reads;
+    int interruptions; /* whether the last read ended with EINTR */
     uint64_t writes;
     int read_failed; /* the failing read was reached */
     int write_failed;
