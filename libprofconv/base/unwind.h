@@ -70,7 +70,8 @@ typedef enum pfc_unwind_end {
 } pfc_unwind_end;
 
 typedef struct pfc_unwind_result {
-    const uint64_t *address; /* leaf first; callers hold the return address - 1, interrupted frames the address itself.
+    const uint64_t *address; /* leaf first; callers hold the return address - 1, interrupted frames and the code that
+                              * signal handlers return to the address itself.
                               * Borrowed until the next call. */
     size_t count;
     size_t by_frame_pointer; /* steps that followed a frame pointer for want of unwind information */

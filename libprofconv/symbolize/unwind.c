@@ -295,6 +295,14 @@ static pfc_unwind_machine machine_of(const pfc_unwind_input *in) {
 
 static int add_frame(pfc_unwinder *u, uint64_t address) { return PFC_VEC_PUSH(&u->mem, &u->frames, address); }
 
+/* The code that a signal handler returns to was not called: its address stands for itself, and the byte before it may be of
+ * another function. */
+static int was_called(const walk *w) {
+    const pfc_unwind_site *site = &w->site;
+    int marked = site->has_row && site->cfi->rows.data[site->row].signal;
+    return !w->interrupted && !marked && !site->returns_from_signal;
+}
+
 static int walk_frames(walk *w, const pfc_unwind_input *in) {
     pfc_unwinder *u = w->u;
     int end = GO_ON;
@@ -302,7 +310,7 @@ static int walk_frames(walk *w, const pfc_unwind_input *in) {
     while (end == GO_ON && !w->failed) {
         if (u->frames.count >= in->max_frames)
             return PFC_UNWIND_DEPTH;
-        w->failed = add_frame(u, w->interrupted ? w->pc : w->pc - 1);
+        w->failed = add_frame(u, was_called(w) ? w->pc - 1 : w->pc);
         if (!w->failed)
             end = step(w);
     }

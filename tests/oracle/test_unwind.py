@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Stacks unwound from dumps (perf record --call-graph dwarf) agree with perf's own unwinding, frame by frame.
 
-On recordings of the corpus, their programs through --symfs, and on recordings made here: a C program without frame pointers,
-the same linked statically, and a Go program. perf (with libunwind) finds only the leaf in the last two, so that all of their
-stacks are also held against the calls that the source can make. What may differ is counted and bounded:
+On recordings of the corpus, their programs through --symfs, and on recordings made here, with dumps of 65528 bytes, the most that
+perf can ask for: C programs without frame pointers, one of them deep enough to fill such dumps, the same linked statically, a Go
+program, and one whose signal handlers return through code that nothing describes. perf (with libunwind) finds only the leaf in static
+and Go programs, so that all stacks are also held against the calls that the source can make. What may differ is counted and bounded:
 
  - a name that perf does not have ([unknown]) may be known here, and libc's functions have several (NAMES);
  - perf goes on for at most 127 frames;
@@ -89,6 +90,85 @@ int main(void) {
 }
 """
 
+# Frames of 280 and 520 bytes, up to 110 of them: most of a dump of 64 KiB.
+PROGRAM_DEEP = r"""
+#include <string.h>
+#include <time.h>
+static volatile unsigned long sink;
+static inline __attribute__((always_inline)) unsigned long mix(unsigned long x) {
+    x ^= x >> 31;
+    x *= 0x9e3779b97f4a7c15ul;
+    return x ^ x >> 29;
+}
+static inline __attribute__((always_inline)) unsigned long twice(unsigned long x) { return mix(mix(x)); }
+__attribute__((noinline)) unsigned long leaf(unsigned long x, int n) {
+    for (int i = 0; i < n; i++)
+        x = twice(x);
+    return x;
+}
+__attribute__((noinline)) unsigned long odd(unsigned long x, int n);
+__attribute__((noinline)) unsigned long even(unsigned long x, int n) {
+    unsigned long y[120];
+    if (n == 0)
+        return leaf(x, 3000) + 1;
+    memset(y, (int)x, sizeof y);
+    sink += y[n % 120];
+    return odd(twice(x), n - 1) + y[x % 120];
+}
+__attribute__((noinline)) unsigned long odd(unsigned long x, int n) {
+    unsigned long y[30];
+    if (n == 0)
+        return leaf(x, 3000) + 2;
+    memset(y, (int)x, sizeof y);
+    sink += y[n % 30];
+    return even(mix(x), n - 1) + y[x % 30];
+}
+int main(void) {
+    clock_t start = clock();
+    do
+        for (int i = 0; i < 85; i += 3)
+            sink += even(sink + (unsigned long)i, i);
+    while (clock() - start < CLOCKS_PER_SEC);
+    return sink == 1;
+}
+"""
+
+# The code that handlers return to is our own, without unwind information: neither a table nor a mark for debuggers.
+PROGRAM_SIGNAL = r"""
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+static volatile unsigned long sink;
+__attribute__((noinline)) unsigned long leaf(unsigned long x, int n) {
+    for (int i = 0; i < n; i++)
+        x = x * 31 + (x >> 7);
+    return x;
+}
+__attribute__((noinline)) void on_signal(int number) { sink += leaf((unsigned long)number, 300000) + 1; }
+void back_from_signal(void);
+__asm__(".text\n.globl back_from_signal\n.type back_from_signal, @function\nback_from_signal:\n"
+        "\tmov $15, %rax\n\tsyscall\n.size back_from_signal, . - back_from_signal\n");
+__attribute__((noinline)) void work(clock_t end) {
+    while (clock() < end)
+        sink += leaf(sink, 1000) + 1;
+}
+int main(void) {
+    struct {
+        void (*handler)(int);
+        unsigned long flags;
+        void (*restorer)(void);
+        unsigned long mask;
+    } action = {on_signal, 0x04000000 | SA_RESTART, back_from_signal, 0};
+    struct itimerval every = {{0, 1000}, {0, 1000}};
+    if (syscall(SYS_rt_sigaction, SIGALRM, &action, (void *)0, 8L) || setitimer(ITIMER_REAL, &every, 0))
+        return 1;
+    work(clock() + CLOCKS_PER_SEC);
+    return 0;
+}
+"""
+
 PROGRAM_GO = r"""
 package main
 
@@ -119,7 +199,7 @@ func deep(x uint64, n int) uint64 {
 func work(end time.Time) (s uint64) {
 	for time.Now().Before(end) {
 		for i := 0; i < 20; i++ {
-			s += deep(s, i)
+			s += deep(s, 8*i)
 		}
 		v := make([]int, 500)
 		for i := range v {
@@ -147,11 +227,16 @@ NAMES = re.compile(r"^(?:__GI_)?_*(.*?)(?:@.*|_impl)?$")
 CALLS_C = re.compile(r"^(?:start;libc_start_main;libc_start_call_main;)?main(?:;"
                      r"deep)*(?:;realigned(?:;memset[^;]*)?)?(?:;sorting(?:;qsort(?:_r)?(?:;msort_with_tmp[^;]*)*(?:;order)?)?)?"
                      r"(?:;(?!leaf|deep|main)[^;]*)*?(?:;leaf)?(?:;(?!leaf|deep|main)[^;]*)*$")
+CALLS_DEEP = re.compile(r"^(?:start;libc_start_main;libc_start_call_main;)?main(?:;even(?:;odd;even)*(?:;odd)?)?(?:;leaf)?"
+                        r"(?:;(?!leaf|even|odd|main)[^;]*)*$")
+CALLS_SIGNAL = re.compile(r"^(?:start;libc_start_main;libc_start_call_main;)?main(?:;work)?(?:;leaf)?"
+                          r"(?:;(?!leaf|work|main|on_signal|back)[^;]*)*(?:;back_from_signal(?:;on_signal(?:;leaf)?)?)?"
+                          r"(?:;(?!leaf|work|main|on_signal|back)[^;]*)*$")
 CALLS_GO = re.compile(r"^runtime\.goexit\.abi0;(?:runtime\.main;main\.main|main\.main\.func1);main\.work(?:;main\.deep)*"
                       r"(?:;sort\.Slice(?:;sort\.[A-Za-z_]+)*(?:;main\.work\.func1)?)?(?:;main\.leaf)?"
                       r"(?:;(?!main\.)[^;]*)*$|^runtime\.(?:(?!main\.|sort\.)[^;]*;)*(?!main\.|sort\.)[^;]*$")
 
-FUNCTIONS = {"_start", "main", "deep", "realigned", "leaf", "twice", "mix", "order", "sorting"}
+FUNCTIONS = {"_start", "main", "deep", "realigned", "leaf", "twice", "mix", "order", "sorting", "even", "odd"}
 
 failed = checked = 0
 
@@ -231,7 +316,7 @@ def corpus_recordings(perf, root):
 
 def record(perf, root, name, program):
     path = os.path.join(root, name + ".data")
-    done = subprocess.run([perf, "record", "-q", "-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,32768", "-o", path, program],
+    done = subprocess.run([perf, "record", "-q", "-e", "cpu-clock", "-F", "499", "--call-graph", "dwarf,65528", "-o", path, program],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     if done.returncode or not os.path.exists(path):
         print("perf cannot record here: %s" % done.stderr.decode(errors="replace").strip())
@@ -316,6 +401,28 @@ def inline_frames(perf, path, program):
     compare("inlined frames of %s" % os.path.basename(program), ours, theirs, DIFFER)
 
 
+def deep_enough(root, path):
+    """The deepest stacks take more than half of a dump of the largest size, and none is cut."""
+    (event,) = oracle.perf_stacks("perf", path, "/").keys()
+    ours, _ = oracle.our_stacks(path, event, "/", root)
+    depth = max(sum(frame in ("even", "odd") for frame in stack) for stack in ours)
+    whole = sum(weight for stack, weight in ours.items() if "main" in stack)
+    if depth < 70 or whole < (1 - DIFFER) * sum(ours.values()):
+        problem("stacks of %d frames at most; %d of %d reach main" % (depth, whole, sum(ours.values())))
+    print("deepest stack: %d frames, about %d bytes" % (depth, depth * (120 + 30) * 8 // 2))
+
+
+def handlers(root, path):
+    """What ran in a handler has what was interrupted as its caller."""
+    (event,) = oracle.perf_stacks("perf", path, "/").keys()
+    ours, _ = oracle.our_stacks(path, event, "/", root)
+    inside = {stack: weight for stack, weight in ours.items() if "on_signal" in stack}
+    whole = sum(weight for stack, weight in inside.items() if re.search("main;work;.*back_from_signal;on_signal", ";".join(stack)))
+    if sum(inside.values()) < sum(ours.values()) // 5 or whole < (1 - 2 * DIFFER) * sum(inside.values()):
+        problem("in handlers %d of %d; %d of them go on in what was interrupted" % (sum(inside.values()), sum(ours.values()), whole))
+        print("\n".join("  %s %d" % (";".join(stack), weight) for stack, weight in list(inside.items())[:5]))
+
+
 def main():
     perf = shutil.which("perf")
     if not PROFCONV:
@@ -325,19 +432,28 @@ def main():
     compiler = shutil.which(os.environ.get("PROFCONV_CC", "cc")) or shutil.which("cc")
     with tempfile.TemporaryDirectory() as root:
         corpus_recordings(perf, root)
-        source = os.path.join(root, "program.c")
-        with open(source, "w") as out:
-            out.write(PROGRAM_C)
-        for name, flags in (("dynamic", []), ("static", ["-static"])):
-            program = os.path.join(root, name)
+        for name, text, flags, calls, leaves_only in (("dynamic", PROGRAM_C, [], CALLS_C, False),
+                                                      ("static", PROGRAM_C, ["-static"], CALLS_C, True),
+                                                      ("depths", PROGRAM_DEEP, [], CALLS_DEEP, False),
+                                                      ("depthstatic", PROGRAM_DEEP, ["-static"], CALLS_DEEP, True),
+                                                      ("signal", PROGRAM_SIGNAL, [], CALLS_SIGNAL, True)):
+            if name == "signal" and os.uname().machine != "x86_64":
+                continue
+            source, program = os.path.join(root, name + ".c"), os.path.join(root, name)
+            with open(source, "w") as out:
+                out.write(text)
             built = subprocess.run([compiler, "-O2", "-g", "-fomit-frame-pointer", "-o", program, source] + flags,
                                    stderr=subprocess.PIPE) if compiler else None
             if not built or built.returncode:
                 print("no %s C program" % name)
                 continue
-            path = fresh_recording(perf, root, name, program, CALLS_C, name == "static")
-            if path and name == "dynamic":
+            path = fresh_recording(perf, root, name, program, calls, leaves_only)
+            if path and not leaves_only:
                 inline_frames(perf, path, program)
+            if path and name.startswith("depth"):
+                deep_enough(root, path)
+            if path and name == "signal":
+                handlers(root, path)
         go = shutil.which("go")
         if go:
             with open(os.path.join(root, "program.go"), "w") as out:

@@ -39,12 +39,12 @@ class Perf:
 
     # ---- events ----
     def event(self, name, type=1, config=0, period=1000, ids=(1,), read_format=4, branch=0, flags=0, sample_type=None,
-              clockid=0):
+              clockid=0, registers=0x107):
         flags |= self.flags
         if self.big:
             flags = int(f"{flags:064b}"[::-1], 2)
         attr = self.pack("IIQQQQQIIQQQQIiQIHHIIQ", type, 128, config, period, sample_type or self.sample_type, read_format,
-                         flags, 0, 0, 0, 0, branch, 0x107, 8, clockid, 0, 0, 0, 0, 0, 0, 0)
+                         flags, 0, 0, 0, 0, branch, registers, 8, clockid, 0, 0, 0, 0, 0, 0, 0)
         self.events.append((name, attr, list(ids)))
 
     # ---- records ----
@@ -96,7 +96,7 @@ class Perf:
         self.mmap(-1, start, size, pgoff, name, misc=M_KERNEL)
 
     def sample(self, pid, tid, time, ip, chain=None, mode=M_USER, period=1000, id=1, cpu=0, read=b"", branches=None,
-               branch_head=b"", stack=None, sample_type=None, extra=b""):
+               branch_head=b"", stack=None, sample_type=None, extra=b"", registers=(1, 2, 3, 4)):
         t, out = sample_type or self.sample_type, b""
         if t & IDENTIFIER:
             out += self.pack("Q", id)
@@ -120,7 +120,7 @@ class Perf:
             out += self.pack("Q", len(branches or ())) + branch_head
             out += b"".join(self.pack("QQQ", *(b + (0,) * (3 - len(b)))) for b in branches or ())
         if t & REGS:
-            out += self.pack("Q4Q", 2, 1, 2, 3, 4)
+            out += self.pack("Q%dQ" % len(registers), 2, *registers)
         if t & STACK:
             out += self.pack("Q", len(stack)) + stack + self.pack("Q", len(stack))
         return self.record(9, mode, out + extra)
@@ -143,10 +143,10 @@ class Perf:
         body += pad(name.encode() + b"\0", 64)
         return self.pack("IHH", 0, mode | (0x8000 if sized else 0), 8 + len(body)) + body
 
-    def describe(self):
+    def describe(self, arch="x86_64"):
         self.features[3] = self.string("machine")
         self.features[5] = self.string("6.1.0")
-        self.features[6] = self.string("x86_64")
+        self.features[6] = self.string(arch)
         argv = ["perf", "record", "-g", "./prog"]
         self.features[11] = self.pack("I", len(argv)) + b"".join(self.string(a) for a in argv)
         out = self.pack("II", len(self.events), 128)
