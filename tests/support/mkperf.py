@@ -441,6 +441,22 @@ def compressed(kind):
     return p
 
 
+def kinds():
+    """Events whose names are nowhere, so that type and config must tell them; one sample each."""
+    p = Perf(IP | TID | TIME | ID)
+    user, host, guest, precise = 1 << 5 | 1 << 6, 1 << 19, 1 << 20, 1 << 15
+    for i, (type, config, flags) in enumerate((
+            (0, 1, 0), (0, 0x500000009, user), (0, 10, 0), (1, 1, guest), (1, 11, host), (3, 0x10002, 0), (3, 0x201, 0),
+            (3, 9, 0), (4, 0x1c2, 2 * precise | guest), (2, 77, 0), (5, 0, user), (8, 0x3c, 0), (99, 0, 0))):
+        p.event("", type=type, config=config, flags=flags, ids=(i + 1,))
+        if type == 5:  # kind of access, address
+            name, attr, ids = p.events[-1]
+            p.events[-1] = name, attr[:52] + p.pack("IQ", 7, 0x404040) + attr[64:], ids
+        p.sample(3, 3, 10 + i, 0x400010, id=i + 1)
+    p.features[16] = p.pack("II", 1, 8) + p.string("some_pmu")
+    return p
+
+
 def scenarios():
     out = {}
     p = basic()
@@ -507,6 +523,14 @@ def scenarios():
     p.sample(3, 3, 10, 0x400010)
     p.describe()
     out["name.late"] = p.file()
+    out["kinds"] = kinds().file()
+    p = Perf(IP | TID)
+    p.event("", type=2, config=77)
+    p.record(65, 0, p.pack("Q", 77) + pad(b"sched:sched_switch\0", 64))  # a table of names, as perf 3 piped it
+    p.record(71, 0, p.pack("QQQIIII", 0, 0, 0, 0, 0, 0, 0))
+    p.record(72, 0, bytes(48))
+    p.sample(3, 3, 10, 0x400010)
+    out["name.table"] = p.pipe()
     out["empty"] = Perf().file()
     return out
 
