@@ -27,8 +27,10 @@ for program in "$@"; do
     [ -x "$program" ] && [ -f "$program" ] || continue
     name=$(basename "$program")
     inputs=
+    seeds=$source/fuzz/seeds
     case $name in
-    fuzz_*) inputs=$source/fuzz/seeds/$(echo "${name#fuzz_}" | tr _ -) ;;
+    fuzz_round_trip) inputs="$seeds/pprof/full.pb $seeds/perf-data/basic.file $seeds/autofdo-text/plain.txt $seeds/llvm-text/plain.prof" ;;
+    fuzz_*) inputs=$seeds/$(echo "${name#fuzz_}" | tr _ -) ;;
     esac
     count=$((count + 1))
     log=$build/valgrind-$name.log
