@@ -28,7 +28,7 @@ static void *counted_resize(void *user, void *p, size_t old_size, size_t new_siz
     }
     void *block = realloc(p, new_size);
     if (block)
-        *live += new_size - old_size;
+        *live = *live + new_size - old_size;
     return block;
 }
 

@@ -31,7 +31,7 @@ static void *counted_resize(void *user, void *p, size_t old_size, size_t new_siz
         free(p);
     else if (!(block = realloc(p, new_size)))
         return NULL;
-    t->live += new_size - old_size;
+    t->live = t->live + new_size - old_size;
     return block;
 }
 

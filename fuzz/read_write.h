@@ -28,7 +28,7 @@ static void *fuzz_resize(void *user, void *p, size_t old_size, size_t new_size) 
         free(p);
     else if (!(block = realloc(p, new_size)))
         return NULL;
-    run->live += new_size - old_size;
+    run->live = run->live + new_size - old_size;
     return block;
 }
 

@@ -49,7 +49,8 @@ static void *failing_resize(void *user, void *p, size_t old_size, size_t new_siz
             f->failures++;
             return NULL;
         }
-        block = (failing_header *)malloc(sizeof *block + new_size);
+        if (new_size <= SIZE_MAX - sizeof *block)
+            block = (failing_header *)malloc(sizeof *block + new_size);
         if (!block)
             return NULL;
         block->size = new_size;
