@@ -17,7 +17,7 @@ typedef struct slots {
 /* ---- relocations ---- */
 
 static int add_slot(slots *s, pfc_mem *mem, Elf *elf, const GElf_Shdr *symbols, Elf_Data *table, uint64_t offset,
-                    size_t symbol) {
+                    uint64_t symbol) {
     GElf_Sym sym;
     if (symbol == 0 || symbol > INT32_MAX || !gelf_getsym(table, (int)symbol, &sym))
         return 0;
