@@ -354,6 +354,30 @@ static void test_cuts(void **state) {
     }
 }
 
+/* The longest line is eight times max_string, also where that is more than an address can say. */
+static void test_longest_line(void **state) {
+    (void)state;
+    profconv_convert_options options = {0};
+    profconv_limits limits = {0};
+    profconv_registry *registry = NULL;
+    profconv_input *input = NULL;
+    profconv_profile *profile = NULL;
+    profconv_error error = {0};
+    options.struct_size = sizeof options;
+    options.from = "llvm-text";
+    options.limits = &limits;
+    limits.struct_size = sizeof limits;
+    limits.max_string = UINT32_C(1) << 29;
+    assert_int_equal(profconv_registry_new(&registry, NULL, NULL), PROFCONV_OK);
+    assert_int_equal(profconv_input_open_memory(&input, "foo:400:400\n 1: 400\n", 20, NULL, NULL), PROFCONV_OK);
+    if (profconv_read(registry, input, &options, &profile, &error))
+        fail_msg("%s", error.message);
+    assert_int_equal(profconv_profile_rows(profile, PROFCONV_TABLE_SOURCE), 2);
+    profconv_profile_free(profile);
+    profconv_input_free(input);
+    profconv_registry_free(registry);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_md5),
@@ -370,6 +394,7 @@ int main(void) {
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_longest_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
