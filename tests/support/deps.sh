@@ -5,15 +5,16 @@
 #
 #   sh tests/support/deps.sh build   the compiler and the libraries that the library and the command are built from
 #   sh tests/support/deps.sh all     those, what the tests need, and the peers that the tests compare with
+#   sh tests/support/deps.sh want PACKAGE...   these, if that removes and upgrades nothing; else exit status 1
 #
 # Lacking a build or test package is an error that says what to install. Lacking a peer is a message: its tests skip.
 set -u
 
 mode=${1:-build}
 case $mode in
-build | all) ;;
+build | all | want) ;;
 *)
-    echo "usage: sh tests/support/deps.sh build|all" >&2
+    echo "usage: sh tests/support/deps.sh build|all|want PACKAGE..." >&2
     exit 2
     ;;
 esac
@@ -21,7 +22,7 @@ esac
 build_packages="gcc libc6-dev make cmake ninja-build pkg-config zlib1g-dev libelf-dev libdw-dev libzstd-dev
     libprotobuf-c-dev protobuf-c-compiler libiberty-dev"
 test_packages="libcmocka-dev python3 g++ git binutils file libbz2-dev liblzma-dev"
-peer_packages="gcc-11 libcapstone-dev clang-19 llvm-19 bolt-19 clang autofdo linux-perf chromium chromium-driver fonts-dejavu-core valgrind dpkg-dev groff zsh fish python3-distributed python3-numpy"
+peer_packages="gcc-11 libcapstone-dev clang-19 llvm-19 bolt-19 clang autofdo linux-perf chromium chromium-driver fonts-dejavu-core valgrind abigail-tools dpkg-dev groff zsh fish python3-distributed python3-numpy"
 
 say() { printf 'deps: %s\n' "$*"; }
 
@@ -95,6 +96,32 @@ want_peer() {
     update
     say "installing $1"
     install "$1" 2>/dev/null || say "$1 is not to be had; tests that compare with it will skip"
+}
+
+# All or nothing, and nothing else on the machine may change.
+want_all() {
+    want=$(missing "$@")
+    [ -z "$want" ] && return 0
+    if [ "$root" = none ] || ! command -v apt-get >/dev/null 2>&1; then
+        say "not installed (not root, or no apt-get): $want"
+        return 1
+    fi
+    update
+    # shellcheck disable=SC2086
+    plan=$(apt_get install --no-install-recommends -s $want 2>/dev/null) || {
+        say "not to be had: $want"
+        return 1
+    }
+    if printf '%s\n' "$plan" | grep -qE '^Remv |^Inst [^ ]+ \['; then
+        say "would remove or upgrade other packages: $want"
+        return 1
+    fi
+    say "installing $want"
+    # shellcheck disable=SC2086
+    install --no-remove $want 2>/dev/null || {
+        say "not to be had: $want"
+        return 1
+    }
 }
 
 # ---- Go 1.21 or later, which Debian 12 has in its backports only ----
@@ -194,6 +221,11 @@ want_go() {
     go_is_new || say "Go 1.21 or later is not to be had; tests that compare with it will skip"
 }
 
+if [ "$mode" = want ]; then
+    shift
+    want_all "$@"
+    exit
+fi
 # shellcheck disable=SC2086
 if [ "$mode" = build ]; then
     need $build_packages
