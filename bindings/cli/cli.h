@@ -28,6 +28,7 @@ enum {
     CLI_FRAMES = CLI_CONVERT | CLI_MERGE | CLI_TABLES, /* commands that may take frames away */
     CLI_READING = CLI_FRAMES | CLI_INFO | CLI_DUMP | CLI_CHECK | CLI_SPLIT,
     CLI_PASSES = CLI_FRAMES | CLI_CHECK | CLI_SPLIT, /* commands that may name code */
+    CLI_FILES = CLI_PASSES | CLI_INFO, /* those that look for programs */
     CLI_COMPLETION = 1 << 10,
     CLI_ANY = (1 << 11) - 1
 };

@@ -2,10 +2,13 @@
  *
  * profconv info: the facts of a profile on one screen.
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "read.h"
@@ -205,6 +208,43 @@ static void print_notes(const profconv_profile *profile) {
     }
 }
 
+/* ---- Go ---- */
+
+/* Go's linker puts a note with its own build-id on the first page of a program. */
+static int is_go_program(const char *path) {
+    static const char mark[] = {4, 0, 0, 0, 'G', 'o', 0, 0}; /* type of the note, its owner */
+    char page[4096];
+    struct stat st;
+    int found = 0, fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, page, sizeof page) : 0;
+    close(fd);
+    for (size_t i = 0; n > 0 && i + sizeof mark <= (size_t)n && !found; i += 4)
+        found = memcmp(page + i, mark, sizeof mark) == 0;
+    return found;
+}
+
+/* A program's mapping that has samples; *go says whether its file, or the one that was given for it, is Go's. NULL: none. */
+static const profconv_mapping *main_program(const cli_arguments *arguments, const profconv_profile *profile, int *go) {
+    const profconv_mapping *missing = NULL;
+    const char *given = NULL;
+    *go = cli_was_given(arguments, "binary", &given) && given && is_go_program(given);
+    for (uint32_t i = 1; i < profconv_profile_rows(profile, PROFCONV_TABLE_MAPPING); i++) {
+        const profconv_mapping *mapping = profconv_profile_mapping(profile, i);
+        const char *file = profconv_profile_string(profile, mapping->file).data;
+        if (mapping->kind != PROFCONV_MAPPING_EXECUTABLE)
+            continue;
+        if (*go || is_go_program(file)) {
+            *go = 1;
+            return mapping;
+        }
+        if (!missing && mapping->build_id == 0 && access(file, R_OK) != 0)
+            missing = mapping; /* Go's programs long had no GNU build-id */
+    }
+    return missing;
+}
+
 /* Recordings of Go programs: leaves whose direct caller frame pointers do not show, which Go's PGO goes by. */
 static void print_go(const profconv_profile *profile) {
     profconv_report *report = NULL;
@@ -226,6 +266,30 @@ static void print_go(const profconv_profile *profile) {
         printf("\nGo           %s %s (profconv check --for go-pgo)\n", cli_number(number, (int64_t)note.count), note.message);
     }
     profconv_report_free(report);
+}
+
+void cli_info_go(const cli_arguments *arguments, const profconv_registry *registry, const profconv_convert_options *read,
+                 profconv_options *settings, profconv_profile **profile) {
+    uint32_t facets = profconv_profile_facets(*profile);
+    int go;
+    if ((facets & PROFCONV_FACET_SYMBOLS) || !(facets & PROFCONV_FACET_STACKS) || !(facets & PROFCONV_FACET_ADDRESSES))
+        return;
+    const profconv_mapping *program = main_program(arguments, *profile, &go);
+    if (!program)
+        return;
+    if (!go) {
+        printf("\nGo           ");
+        cli_print_text(stdout, profconv_profile_string(*profile, program->file));
+        puts(" is not here; if it is a Go program, --binary=FILE names it, and its leaves at risk are counted");
+        return;
+    }
+    /* The names of functions are enough, and quick to read. */
+    profconv_convert_options options = *read;
+    profconv_error error;
+    options.to = "collapsed";
+    if (profconv_options_put(settings, "symbolize", "lines", "no", &error) == PROFCONV_OK &&
+        profconv_prepare(registry, profile, &options, NULL, &error) == PROFCONV_OK)
+        print_go(*profile);
 }
 
 static int look(const cli_arguments *arguments, const profconv_profile *profile) {

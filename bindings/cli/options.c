@@ -111,10 +111,10 @@ static const cli_option tables[] = {
 };
 
 static const cli_option symbols[] = {
-    {"binary", 0, "FILE", "code and debug information of a recorded program; may be given several times", CLI_PASSES,
+    {"binary", 0, "FILE", "code and debug information of a recorded program; may be given several times", CLI_FILES,
      TWO(PASS("binary", NULL), WRITER("binary", NULL))},
-    {"symfs", 0, "DIR", "directory that recorded paths are relative to", CLI_PASSES, ONE(PASS("symfs", NULL))},
-    {"debug-dir", 0, "DIR", "directory of debug files; may be given several times", CLI_PASSES,
+    {"symfs", 0, "DIR", "directory that recorded paths are relative to", CLI_FILES, ONE(PASS("symfs", NULL))},
+    {"debug-dir", 0, "DIR", "directory of debug files; may be given several times", CLI_FILES,
      ONE(PASS("debug-dir", NULL))},
     {"buildid-dir", 0, "DIR", "perf's cache of files by build-id; default: ~/.debug", CLI_PASSES,
      ONE(PASS("buildid-dir", NULL))},

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading for commands that look at profiles and write none: no passes run.
+ * Reading for commands that look at profiles and write none: no passes run before they are looked at.
  */
 #include "read.h"
 
 static int read_one(const cli_arguments *arguments, const profconv_registry *registry, const cli_inputs *inputs,
-                    size_t index, const profconv_options *settings, cli_look each) {
+                    size_t index, profconv_options *settings, cli_look each) {
     profconv_profile *profile = NULL;
     profconv_error error;
     profconv_limits limits = {0};
@@ -30,6 +30,11 @@ static int read_one(const cli_arguments *arguments, const profconv_registry *reg
                inputs->formats[index].name);
     }
     int status = each(arguments, profile);
+    if (status == CLI_OK && arguments->command->bit == CLI_INFO) {
+        options.progress = NULL;
+        cli_info_go(arguments, registry, &options, settings, &profile);
+        status = cli_flush();
+    }
     profconv_profile_free(profile);
     return status;
 }
@@ -45,7 +50,7 @@ int cli_read_each(const cli_arguments *arguments, cli_look each) {
     if (status == CLI_OK && profconv_options_new(&settings, NULL, &error))
         status = cli_fail(NULL, &error);
     if (status == CLI_OK) {
-        cli_parts parts = {inputs.formats, inputs.count, NULL, 0};
+        cli_parts parts = {inputs.formats, inputs.count, NULL, arguments->command->bit == CLI_INFO};
         status = cli_apply(arguments, &parts, settings);
     }
     for (size_t i = 0; i < inputs.count && status == CLI_OK; i++)

@@ -113,6 +113,12 @@ def main():
             ours = edges(file.read())
         info = subprocess.run([PROFCONV, "info", pprof], stdout=subprocess.PIPE, check=True).stdout.decode()
         assert re.search(r"^Go +[1-9][0-9,]* distinct samples whose leaf may have no frame", info, re.M), info
+        # A recording without names: counted when its program is found, else said how.
+        recording = os.path.join(GOPGO, "perf.data")
+        for options, wanted in ((["--binary", os.path.join(GOPGO, "app.nopgo")], r"[1-9][0-9,]* distinct samples whose leaf may have no frame"),
+                                ([], r"[^ ]*app.nopgo is not here; if it is a Go program, --binary=FILE names it")):
+            info = subprocess.run([PROFCONV, "info"] + options + [recording], stdout=subprocess.PIPE, check=True).stdout.decode()
+            assert re.search("^Go +" + wanted, info, re.M), info
         compile_with(go, root, pprof)
     with open(os.path.join(GOPGO, "cpu.preprofile")) as file:
         theirs = edges(file.read())
