@@ -96,6 +96,7 @@ const cli_option *cli_find_letter(char letter, unsigned command);
 typedef struct cli_given {
     const cli_option *option;
     const char *argument; /* NULL: a flag */
+    size_t operands;      /* that stood before it */
 } cli_given;
 
 typedef struct cli_arguments {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * profconv diff: two profiles compared by amounts. As a table for people, as JSON, as stacks with two numbers, or as a profile
+ * profconv diff: two profiles, or runs of two sides, compared by amounts. As a table for people, as JSON, as stacks with two numbers, or as a profile
  * whose samples of before are negative and labelled, as pprof -diff_base has it.
  */
 #include <inttypes.h>
@@ -10,14 +10,14 @@
 
 #include <profconv/transform.h>
 
-#include "load.h"
+#include "sides.h"
 #include "table.h"
 
 typedef struct diff_job {
     const cli_arguments *arguments;
     cli_loader loader;
     cli_table_options table;
-    profconv_profile *before, *after;
+    cli_side sides[2];
     profconv_diff *diff;
     int writing; /* in the loader's target */
 } diff_job;
@@ -55,7 +55,14 @@ static void print_exposure(FILE *file, const profconv_diff_summary *s) {
     else if (s->mode == PROFCONV_DIFF_PER_WORK)
         fprintf(file, " (%s and %s units of work; deltas on the work before)", cli_number(a, (int64_t)s->exposure_before),
                 cli_number(b, (int64_t)s->exposure_after));
+    else if (s->runs_before)
+        fprintf(file, " (a run against a run; deltas on %" PRIu64 " %s)", s->runs_before, s->runs_before == 1 ? "run" : "runs");
     fputc('\n', file);
+    if (s->runs_before)
+        fprintf(file,
+                "runs: %" PRIu64 " before, %" PRIu64 " after; between those of a side, counts vary %.1f times as much as by chance, and "
+                "the test is wider by that\n",
+                s->runs_before, s->runs_after, s->dispersion);
 }
 
 static void print_head(FILE *file, const profconv_diff_summary *s, size_t rows, size_t all) {
@@ -153,6 +160,9 @@ static void print_json(FILE *file, const diff_job *job) {
             cli_table_by(job->table.by), modes[s->mode], s->exposure_before, s->exposure_after, s->total_before, s->total_after,
             s->delta, s->count_before, s->count_after);
     number_member(file, "detectable", s->detectable);
+    fprintf(file, ", \"runs_before\": %" PRIu64 ", \"runs_after\": %" PRIu64, s->runs_before ? s->runs_before : 1,
+            s->runs_after ? s->runs_after : 1);
+    number_member(file, "dispersion", s->dispersion);
     fputs(", \"classes\": {", file);
     for (uint32_t k = 0; k < PROFCONV_DIFF_CLASSES; k++)
         fprintf(file, "%s\"%s\": %" PRIu64, k ? ", " : "", profconv_diff_class_name(k), s->rows[k]);
@@ -183,7 +193,10 @@ static int write_signed(diff_job *job) {
     profconv_profile *both = NULL;
     profconv_output *output = NULL;
     profconv_error error;
-    if (profconv_diff_profile(job->diff, job->before, job->after, &both, &error))
+    if (strcmp(job->loader.target.name, "flamegraph") == 0 && job->table.by == PROFCONV_BY_FUNCTION &&
+        profconv_diff_settings(job->diff, job->loader.settings, &error))
+        return cli_fail(NULL, &error);
+    if (profconv_diff_profile(job->diff, job->sides[0].sum, job->sides[1].sum, &both, &error))
         return cli_fail(NULL, &error);
     int status = cli_open_output(job->arguments->output, &output);
     if (status == CLI_OK)
@@ -257,9 +270,9 @@ static int write_two_columns(diff_job *job) {
     const char *type = job->table.sample_type;
     if (type && profconv_options_put(job->loader.settings, "collapsed", "weight", type, &error))
         return cli_fail(NULL, &error);
-    int status = fold(job, job->before, &before);
+    int status = fold(job, job->sides[0].sum, &before);
     if (status == CLI_OK)
-        status = fold(job, job->after, &after);
+        status = fold(job, job->sides[1].sum, &after);
     if (status == CLI_OK && (profconv_output_bytes(before, &a, &a_size) || profconv_output_bytes(after, &b, &b_size))) {
         cli_error("the stacks could not be put together");
         status = CLI_FAILED;
@@ -316,23 +329,6 @@ static int choose_output(diff_job *job) {
                             &job->loader.target);
 }
 
-static int load_side(diff_job *job, const char *name, profconv_profile **out) {
-    int status = cli_load(&job->loader, name, out);
-    if (status != CLI_OK)
-        return status;
-    cli_progress_end(&job->loader.progress);
-    cli_report(job->arguments, profconv_profile_report(*out));
-    return cli_load_prepare(&job->loader, name, out);
-}
-
-static int load(diff_job *job) {
-    const cli_arguments *arguments = job->arguments;
-    if (arguments->input_count != 2)
-        return cli_usage_error("diff compares two profiles: BEFORE and AFTER");
-    int status = load_side(job, arguments->inputs[0], &job->before);
-    return status == CLI_OK ? load_side(job, arguments->inputs[1], &job->after) : status;
-}
-
 static int print_text(diff_job *job) {
     cli_text text;
     int status = cli_text_open(&text);
@@ -342,10 +338,21 @@ static int print_text(diff_job *job) {
     return cli_text_close(&text, job->arguments->output, status);
 }
 
+static int compare(diff_job *job, profconv_diff_options *options) {
+    profconv_error error;
+    const cli_side *before = &job->sides[0], *after = &job->sides[1];
+    if (before->count > 1 || after->count > 1) {
+        options->runs_before = (const profconv_profile *const *)before->runs;
+        options->runs_after = (const profconv_profile *const *)after->runs;
+        options->run_count_before = before->count;
+        options->run_count_after = after->count;
+    }
+    return profconv_diff_new(&job->diff, before->sum, after->sum, options, &error) ? cli_fail(NULL, &error) : CLI_OK;
+}
+
 int cli_diff(const cli_arguments *arguments) {
     diff_job job;
     profconv_diff_options options;
-    profconv_error error;
     memset(&job, 0, sizeof job);
     job.arguments = arguments;
     int status = cli_table_options_get(arguments, &job.table);
@@ -357,9 +364,11 @@ int cli_diff(const cli_arguments *arguments) {
     if (status == CLI_OK)
         status = choose_output(&job);
     if (status == CLI_OK)
-        status = load(&job);
-    if (status == CLI_OK && profconv_diff_new(&job.diff, job.before, job.after, &options, &error))
-        status = cli_fail(NULL, &error);
+        status = cli_sides_find(job.sides, arguments);
+    if (status == CLI_OK)
+        status = cli_sides_load(job.sides, &job.loader);
+    if (status == CLI_OK)
+        status = compare(&job, &options);
     cli_progress_end(&job.loader.progress);
     if (status == CLI_OK)
         cli_report(arguments, profconv_diff_get_report(job.diff));
@@ -370,8 +379,7 @@ int cli_diff(const cli_arguments *arguments) {
     if (status == CLI_OK)
         cli_report(arguments, job.loader.report);
     profconv_diff_free(job.diff);
-    profconv_profile_free(job.before);
-    profconv_profile_free(job.after);
+    cli_sides_free(job.sides);
     cli_loader_end(&job.loader);
     return status;
 }

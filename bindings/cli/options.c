@@ -107,6 +107,10 @@ static const cli_option tables[] = {
      OWN(CLI_ID_ARGUMENT)},
     {"work-before", 0, "N", "units of work (requests, iterations) before, for per-work", CLI_DIFF, OWN(CLI_ID_ARGUMENT)},
     {"work-after", 0, "N", "units of work after", CLI_DIFF, OWN(CLI_ID_ARGUMENT)},
+    {"before", 0, "FILE", "one of several runs before, with the operands after it; may be given several times", CLI_DIFF,
+     OWN(CLI_ID_ARGUMENT)},
+    {"after", 0, "FILE", "the same for the side after; runs tell how much the program varies", CLI_DIFF,
+     OWN(CLI_ID_ARGUMENT)},
     END,
 };
 
@@ -178,7 +182,8 @@ const cli_command cli_commands[] = {
      "convert a profile; several inputs are merged"},
     {"merge", CLI_MERGE, "[-o OUTPUT] [-t FORMAT] [--weighted-input=W,FILE] [--keep-going] [options] INPUT...",
      "add up any number of profiles, one in memory at a time"},
-    {"diff", CLI_DIFF, "[-t FORMAT] [-o OUTPUT] [options] BEFORE AFTER", "compare two profiles by amounts"},
+    {"diff", CLI_DIFF, "[-t FORMAT] [-o OUTPUT] [options] BEFORE AFTER | --before RUN... --after RUN...",
+     "compare two profiles, or several runs of each side, by amounts"},
     {"top", CLI_TOP, "[-n N] [--cum] [--by=WHAT] [options] INPUT...", "print what a profile spends most on"},
     {"info", CLI_INFO, "[-f FORMAT] [options] INPUT...", "print what a profile holds"},
     {"formats", CLI_FORMATS, "[--list-settings]", "list the formats, and what each can hold"},

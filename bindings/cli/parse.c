@@ -68,7 +68,7 @@ static int act(cli_arguments *out, const cli_option *option, const char *argumen
     default: /* settings are applied when the formats are known */
         break;
     }
-    cli_given given = {option, argument};
+    cli_given given = {option, argument, out->input_count};
     out->given[out->given_count++] = given;
     return CLI_OK;
 }

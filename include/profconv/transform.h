@@ -236,6 +236,9 @@ PROFCONV_API size_t profconv_diff_count(const profconv_diff *diff);
 PROFCONV_API int profconv_diff_get(const profconv_diff *diff, size_t index, profconv_diff_row *out);
 PROFCONV_API const profconv_diff_summary *profconv_diff_get_summary(const profconv_diff *diff);
 PROFCONV_API const profconv_report *profconv_diff_get_report(const profconv_diff *diff);
+/** Puts into `settings` what the writer of flame graphs calls the functions of profconv_diff_profile's result (its setting `classes`),
+ *  so that page and table say the same. For comparisons by function: else PROFCONV_E_INVALID. */
+PROFCONV_API int profconv_diff_settings(const profconv_diff *diff, profconv_options *settings, profconv_error *error);
 /** The comparison as one profile, as pprof -diff_base has it: the samples of `after`, on the exposure of `before`, and those of
  *  `before` negative and with the label pprof::base=true. */
 PROFCONV_API int profconv_diff_profile(const profconv_diff *diff, const profconv_profile *before,

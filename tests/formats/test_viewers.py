@@ -194,6 +194,44 @@ def test_compare(folder):
         check(status != 0 and "compar" in said, f"{setting} without a comparison: {said}")
 
 
+def test_page_and_table(folder):
+    """profconv diff: the page calls functions what the table calls them, also where it has its word from several runs of a side."""
+    import random
+    rng = random.Random(5)
+    sides, html, pb = ([], []), os.path.join(folder, "runs.html"), os.path.join(folder, "runs.pb.gz")
+    for side in range(2):
+        for k in range(3):
+            counts = [3000 / (i + 1) * rng.lognormvariate(0, 0.1) * (2 if side and i == 4 else 1) for i in range(60)]
+            counts[20 + side] = 0
+            sides[side].append(os.path.join(folder, f"run{side}{k}.folded"))
+            with open(sides[side][-1], "w") as file:
+                file.writelines(f"main;{'outer;' if i % 2 else ''}f{i} {round(c)}\n" for i, c in enumerate(counts) if round(c))
+    words = ["--before", *sides[0], "--after", *sides[1]]
+    table = subprocess.run([PROFCONV, "diff", "--json", *words], stdout=subprocess.PIPE, check=True)
+    rows = {r["name"]: r for r in json.loads(table.stdout)["rows"]}
+    check({rows[n]["class"] for n in ("f4", "f20", "f21")} == {"up", "new", "gone"}, "what is planted is found")
+    classes = ["undetermined", "unchanged", "up", "down", "new", "gone"]
+
+    def shown():
+        _, profile = page(html)
+        names = [profile["strings"][i] for i in profile["frames"]["name"]]
+        found = {names[f]: profile["change"]["self"][i] for i, f in enumerate(profile["nodes"]["frame"]) if f}
+        told = {n: classes[c] for n, c in zip(names, profile["classes"]["self"]) if c < 6} if "classes" in profile else None
+        return found, told
+
+    status, said = run("diff", "-q", "-o", html, *words)
+    found, told = shown()
+    check(status == 0 and told == {n: r["class"] for n, r in rows.items()}, f"page and table: {said} {told}")
+    want = {n: {"unchanged": 0, "undetermined": 2}.get(r["class"], 1) if r["delta_self"] else 0 for n, r in rows.items()}
+    check(found == want, "and so the colours")
+    run("diff", "-q", "-o", pb, *words)
+    convert(pb, html)
+    alone, told = shown()
+    check(told is None and alone != found, "without the comparison's word, the values alone say something else")
+    status, said = run("convert", "-s", "flamegraph.classes=11zz", "-o", html, pb)
+    check(status != 0 and "flamegraph.classes" in said, f"what is no such word: {said}")
+
+
 def test_speedscope(folder):
     source, out = os.path.join(folder, "s.pb"), os.path.join(folder, "s.speedscope.json")
     rows = [(["main", ("f", "f.c", 7, 9, 0)], [3, 30], {"thread": "worker", "tid": 12}),
@@ -287,7 +325,7 @@ def main():
         print("skipped: PROFCONV does not name the command")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
-        for test in (test_nasty_names, test_kinds, test_large_values, test_limit, test_picture, test_compare, test_speedscope,
+        for test in (test_nasty_names, test_kinds, test_large_values, test_limit, test_picture, test_compare, test_page_and_table, test_speedscope,
                      test_callgrind):
             test(folder)
     finish()

@@ -499,5 +499,6 @@ FUNCTIONS = {
     "profconv_diff_get": (c_int, [c_void_p, c_size_t, POINTER(DiffRow)]),
     "profconv_diff_get_summary": (POINTER(DiffSummary), [c_void_p]),
     "profconv_diff_get_report": (c_void_p, [c_void_p]),
+    "profconv_diff_settings": (c_int, [c_void_p, c_void_p, POINTER(Error)]),
     "profconv_diff_profile": (c_int, [c_void_p, c_void_p, c_void_p, POINTER(c_void_p), POINTER(Error)]),
 }

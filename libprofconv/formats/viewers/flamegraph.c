@@ -27,6 +27,7 @@ static const profconv_setting settings[] = {
      "most frames in the graph; lighter ones are summed up as [other]; 0: no limit"},
     {"diff", PROFCONV_SETTING_ENUM, "auto", "auto|yes|no",
      "compare sample types before and after, or samples labelled pprof::base; auto: where there are such"},
+    {"classes", PROFCONV_SETTING_STRING, NULL, NULL, "what functions are called, as profconv diff hands it over"},
     {"layout", PROFCONV_SETTING_ENUM, "one", "one|side", "side: before and after beside each other, on one scale"},
     {NULL, PROFCONV_SETTING_BOOL, NULL, NULL, NULL},
 };
@@ -112,29 +113,6 @@ void pfc_flame_title(pfc_flame *flame, pfc_buf *out) {
 
 /* ---- the tree ---- */
 
-static int classify(pfc_flame *flame) {
-    pfc_view_tree *t = &flame->tree;
-    size_t count = t->nodes.count;
-    int64_t grain = pfc_view_column_grain(&flame->columns, 1);
-    int64_t *values = (int64_t *)pfc_alloc(&flame->mem, 2 * count * sizeof *values);
-    int status = values ? 0 : flame->mem.failed;
-    flame->changes = count;
-    for (int self = 0; status == 0 && self < 2; self++) {
-        flame->change[self] = (uint8_t *)pfc_alloc_zero(&flame->mem, count);
-        for (uint32_t k = 0; k < 2; k++) {
-            if (!self)
-                pfc_view_tree_totals(t, k, values + k * count, 0);
-            for (size_t i = 0; self && i < count; i++)
-                values[k * count + i] = t->self.data[i * t->columns + k];
-        }
-        status = flame->change[self]
-                     ? pfc_view_compare(&flame->mem, values, values + count, count, grain, flame->change[self])
-                     : flame->mem.failed;
-    }
-    pfc_free(&flame->mem, values, 2 * count * sizeof *values);
-    return status;
-}
-
 static int grow(pfc_flame *flame, const profconv_options *options, int picture) {
     uint32_t sets = profconv_profile_rows(flame->profile, PROFCONV_TABLE_LABEL_SET);
     int64_t most = profconv_options_int(options, "flamegraph", settings, "max-frames");
@@ -157,8 +135,10 @@ static int grow(pfc_flame *flame, const profconv_options *options, int picture) 
                                      flame->columns.compare ? PFC_VIEW_NONE : flame->columns.shown);
     if (status == 0)
         status = pfc_view_tree_order(&flame->tree, &flame->frames);
+    if (status == 0 && flame->columns.compare && text(options, "classes"))
+        status = pfc_flame_classes(flame, text(options, "classes"), flame->out.error);
     if (status == 0 && flame->columns.compare)
-        status = classify(flame);
+        status = pfc_flame_changes(flame);
     return status;
 }
 
@@ -194,7 +174,7 @@ static int write_flame(void *user, const profconv_profile *profile, profconv_out
         if (status == 0 && flame.tree.samples > 0)
             status = picture ? pfc_flame_picture(&flame, 1) : pfc_flame_page(&flame);
         else
-            status = pfc_view_finish(&flame.out, "flamegraph", status, 0, 0);
+            status = status == PROFCONV_E_INVALID ? status : pfc_view_finish(&flame.out, "flamegraph", status, 0, 0);
         if (status == 0)
             status = pfc_view_flush(&flame.out, 1);
         pfc_buf_free(&flame.out.buf);
@@ -203,6 +183,7 @@ static int write_flame(void *user, const profconv_profile *profile, profconv_out
         tell(&flame, picture, report);
     for (int k = 0; k < 2; k++)
         pfc_free(&flame.mem, flame.change[k], flame.changes);
+    pfc_flame_classes_free(&flame);
     pfc_view_tree_free(&flame.tree);
     pfc_view_frames_free(&flame.frames);
     pfc_view_columns_free(&flame.columns, &flame.mem);

@@ -214,6 +214,21 @@ static void add_values(pfc_flame *flame) {
         pfc_buf_text(out, "]}");
 }
 
+/* What the comparison calls the functions of the frames; 255: nothing. */
+static void add_classes(pfc_flame *flame, const numbers *n) {
+    pfc_buf *out = &flame->out.buf;
+    for (int k = 0; k < 2 && flame->classes[0]; k++) {
+        pfc_buf_text(out, k ? "],\"total\":[" : ",\n\"classes\":{\"self\":[");
+        for (size_t i = 0; i < n->count; i++) {
+            separate(out, i);
+            pfc_buf_u64(out, flame->classes[k][n->listed[i]]);
+            pfc_view_flush(&flame->out, 0);
+        }
+    }
+    if (flame->classes[0])
+        pfc_buf_text(out, "]}");
+}
+
 static int add_profile(pfc_flame *flame) {
     pfc_buf *out = &flame->out.buf;
     numbers n = {0};
@@ -234,6 +249,7 @@ static int add_profile(pfc_flame *flame) {
         add_frames(flame, &n);
         add_nodes(flame, &n);
         add_values(flame);
+        add_classes(flame, &n);
         pfc_buf_text(out, "}</script>\n");
     }
     free_numbers(&flame->mem, &n);

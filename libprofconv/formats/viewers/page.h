@@ -193,9 +193,17 @@ static const char *const flame_js[] = {
     "    }\n",
     "    return largest[own \077 1 : 0] || 1;\n",
     "  }\n",
-    "  // 0 the same, 1 changed, 2 undetermined. Seen from the leaves there is no test: every difference counts.\n",
+    "  const CLASSES = [\"undetermined\", \"unchanged\", \"up\", \"down\", \"new\", \"gone\"];\n",
+    "  function called(t, i, own) { // what the comparison calls the function, where it tells\n",
+    "    return diff && data.classes \077 CLASSES[(own \077 data.classes.self : data.classes.total)[t.frame[i]]] : undefined;\n",
+    "  }\n",
+    "  // 0 the same, 1 changed, 2 undetermined. Seen from the leaves there is no test but that of functions: else every difference counts.\n",
     "  function verdict(t, i, own) {\n",
-    "    if (t !== roots) return change(t, i, own) \077 1 : 0;\n",
+    "    if (t !== roots) {\n",
+    "      const d = change(t, i, own), word = called(t, i, true);\n",
+    "      if (!d || word === \"unchanged\") return 0;\n",
+    "      return !word || (d > 0 \077 word === \"up\" || word === \"new\" : word === \"down\" || word === \"gone\") \077 1 : 2;\n",
+    "    }\n",
     "    return (own \077 data.change.self : data.change.total)[i];\n",
     "  }\n",
     "  function groupColor(text) { return text \077 PALETTE[hash(text) % PALETTE.length] : GREY; }\n",
@@ -270,6 +278,8 @@ static const char *const flame_js[] = {
     "        lines.push(word + \": before \" + value(from[0][i], unit) + \", after \" + value(from[1][i], unit) + \", change \" + signed(d) +\n",
     "          \" (\" + percent(d, from[0][i]) + \" of its own before), \" + words[verdict(t, i, own)]);\n",
     "      });\n",
+    "      const own = called(t, i, true);\n",
+    "      if (own) lines.push(\"the function as a whole: self \" + own + \", with callees \" + called(t, i, false));\n",
     "      return lines;\n",
     "    }\n",
     "    const k = state.type, unit = data.types[k].unit, all = t.total[k][0];\n",
@@ -669,7 +679,7 @@ static const char *const flame_js[] = {
     "  refresh(true);\n",
     "}());\n",
 };
-static const char flame_js_hash[] = "sha256-tEQgyS7QEHmfEp0n14hxO32RYr5ss1XeE6lP9TEzdKo=";
+static const char flame_js_hash[] = "sha256-uvMuSXlM04qVtUIXjlfYs73n+ZkKRpICqU35HRj1A+g=";
 /* clang-format on */
 
 #endif

@@ -146,9 +146,17 @@
     }
     return largest[own ? 1 : 0] || 1;
   }
-  // 0 the same, 1 changed, 2 undetermined. Seen from the leaves there is no test: every difference counts.
+  const CLASSES = ["undetermined", "unchanged", "up", "down", "new", "gone"];
+  function called(t, i, own) { // what the comparison calls the function, where it tells
+    return diff && data.classes ? CLASSES[(own ? data.classes.self : data.classes.total)[t.frame[i]]] : undefined;
+  }
+  // 0 the same, 1 changed, 2 undetermined. Seen from the leaves there is no test but that of functions: else every difference counts.
   function verdict(t, i, own) {
-    if (t !== roots) return change(t, i, own) ? 1 : 0;
+    if (t !== roots) {
+      const d = change(t, i, own), word = called(t, i, true);
+      if (!d || word === "unchanged") return 0;
+      return !word || (d > 0 ? word === "up" || word === "new" : word === "down" || word === "gone") ? 1 : 2;
+    }
     return (own ? data.change.self : data.change.total)[i];
   }
   function groupColor(text) { return text ? PALETTE[hash(text) % PALETTE.length] : GREY; }
@@ -223,6 +231,8 @@
         lines.push(word + ": before " + value(from[0][i], unit) + ", after " + value(from[1][i], unit) + ", change " + signed(d) +
           " (" + percent(d, from[0][i]) + " of its own before), " + words[verdict(t, i, own)]);
       });
+      const own = called(t, i, true);
+      if (own) lines.push("the function as a whole: self " + own + ", with callees " + called(t, i, false));
       return lines;
     }
     const k = state.type, unit = data.types[k].unit, all = t.total[k][0];
