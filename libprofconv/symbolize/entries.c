@@ -72,6 +72,34 @@ static int add_entries(pfc_run *run, const pfc_entries *entries, const pfc_local
     return status;
 }
 
+/* Leaves the executable segments, in hexadecimal, in an attribute: writers know file offsets only. */
+static int add_segments(pfc_run *run, pfc_binary *binary, const profconv_location *location) {
+    const profconv_mapping *m = &run->model->mappings.data[location->mapping];
+    profconv_string id = profconv_builder_get_string(run->builder, m->build_id ? m->build_id : m->file);
+    size_t count = 0;
+    const pfc_segment *segments = pfc_binary_segments(binary, &count);
+    pfc_buf key, value;
+    pfc_buf_init(&key, run->mem);
+    pfc_buf_init(&value, run->mem);
+    pfc_buf_text(&key, "segments:");
+    pfc_buf_add(&key, id.data, id.size);
+    pfc_buf_char(&key, 0);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t parts[3] = {segments[i].offset, segments[i].file_size, segments[i].vaddr};
+        for (int k = 0; k < 3 && segments[i].executable; k++) {
+            if (value.size)
+                pfc_buf_char(&value, ' ');
+            pfc_buf_hex(&value, parts[k]);
+        }
+    }
+    int status = key.failed ? key.failed : value.failed;
+    if (!status && value.size)
+        profconv_builder_attribute(run->builder, key.data, value.data, value.size);
+    pfc_buf_free(&key);
+    pfc_buf_free(&value);
+    return status ? status : profconv_builder_status(run->builder, run->error);
+}
+
 int pfc_run_entries(pfc_run *run, pfc_binary *binary, const pfc_key *keys, size_t count) {
     pfc_entries entries = {NULL, 0, 0};
     pfc_locals locals = {NULL, 0, 0};
@@ -84,6 +112,8 @@ int pfc_run_entries(pfc_run *run, pfc_binary *binary, const pfc_key *keys, size_
         qsort(entries.data, entries.count, sizeof *entries.data, compare_entries);
         status = add_entries(run, &entries, &locals, keys, count);
     }
+    if (!status && count)
+        status = add_segments(run, binary, &run->model->locations.data[keys[0].id]);
     PFC_VEC_FREE(run->mem, &entries);
     PFC_VEC_FREE(run->mem, &locals);
     return status;

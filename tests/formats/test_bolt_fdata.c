@@ -86,6 +86,51 @@ static void test_places(void **state) {
     free(out.data);
 }
 
+/* By link-time address, from segments that symbolization found; a range's count is parted as what leads to its
+ * beginning. */
+static void test_aggregated(void **state) {
+    (void)state;
+    static const char *const aggregated[] = {"bolt-fdata.aggregated=yes", NULL};
+    const uint64_t start = 0x1000;
+    profconv_error error;
+    bytes out;
+    for (int known = 0; known < 2; known++) {
+        profconv_id m;
+        profconv_builder *b = program(start, 0x1000, &m);
+        profconv_report *report = NULL;
+        if (known)
+            profconv_builder_attribute(b, "segments:aabbccdd", "0 800 400000 1000 1000 402000", 29);
+        profconv_builder_branch(b, at(b, m, start + 0x17a), at(b, m, start + 0x104), 40, 3, 0);
+        profconv_builder_branch(b, at(b, m, start + 0x19f), at(b, m, start + 0x104), 10, 0, 0); /* another function */
+        profconv_builder_branch(b, 0, at(b, m, start + 0x104), 3, 0, 0);
+        profconv_builder_branch(b, at(b, m, start + 0x170), at(b, m, start + 0x180), 7, 0, 0);
+        profconv_builder_branch(b, at(b, m, start + 0x170), 0, 2, 0, 0);
+        profconv_builder_range(b, at(b, m, start + 0x104), at(b, m, start + 0x17a), 39);
+        profconv_builder_range(b, at(b, m, start + 0x180), at(b, m, start + 0x19f), 7);
+        profconv_builder_range(b, at(b, m, start + 0x110), at(b, m, start + 0x112), 1); /* no branch leads there */
+        profconv_builder_range(b, at(b, m, start + 0x110), 0, 5);
+        profconv_profile *profile = frozen(b);
+        assert_int_equal(profconv_report_new(&report, NULL, NULL), PROFCONV_OK);
+        int status = write_as(profile, "bolt-fdata", aggregated, report, &out, &error);
+        assert_int_equal(status, known ? PROFCONV_OK : PROFCONV_E_MISSING_FACET);
+        if (known) {
+            equal_text((char *)out.data, "B 402170 402180 7 0\n"
+                                         "B 402170 0 2 0\n"
+                                         "B 40217a 402104 40 3\n"
+                                         "B 40219f 402104 10 0\n"
+                                         "B 0 402104 3 0\n"
+                                         "F 402104 40217a 29\n"
+                                         "f 402104 40217a 10\n"
+                                         "F 402110 402112 1\n"
+                                         "f 402180 40219f 7\n");
+            assert_int_equal(find_note(report, "record-outside-binary").weight, 5);
+            free(out.data);
+        }
+        profconv_report_free(report);
+        profconv_profile_free(profile);
+    }
+}
+
 /* Entries move as locations do when their mapping joins one with other coordinates. */
 static void test_merged(void **state) {
     (void)state;
@@ -191,7 +236,7 @@ static void test_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places), cmocka_unit_test(test_merged),  cmocka_unit_test(test_round),
-        cmocka_unit_test(test_read),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_read),   cmocka_unit_test(test_refused), cmocka_unit_test(test_aggregated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "libprofconv/base/sort.h"
-#include "libprofconv/formats/branch-maps/choice.h"
+#include "libprofconv/formats/branch-maps/bolt.h"
 
 /* A function's extent in the binary, by file offset. */
 typedef struct fdata_function {
@@ -255,8 +255,29 @@ static int put_rows(const fdata_out *out, profconv_output *output, int samples, 
 static const profconv_setting writer_settings[] = {
     {"binary", PROFCONV_SETTING_STRING, NULL, NULL,
      "binary to write: path, base name or build-id (default: the one with the most counts)"},
+    {"aggregated", PROFCONV_SETTING_BOOL, "no", NULL,
+     "branches and ranges by address, which `perf2bolt -pa` makes a profile of, with what fell through"},
     {NULL, PROFCONV_SETTING_BOOL, NULL, NULL, NULL},
 };
+
+static int same_function(const void *user, uint64_t a, uint64_t b) {
+    const fdata_out *out = (const fdata_out *)user;
+    const fdata_function *f = function_at(out, a);
+    return f && f == function_at(out, b);
+}
+
+static int write_aggregated(fdata_out *out, profconv_output *output, profconv_error *error) {
+    pfc_bolt_aggregated what = {&out->choice, &out->mem, out->report, same_function, out};
+    uint32_t addresses = profconv_profile_rows(out->profile, PROFCONV_TABLE_ADDRESS);
+    if (out->symbolic || profconv_profile_rows(out->profile, PROFCONV_TABLE_BRANCH) == 0)
+        return profconv_error_set(error, PROFCONV_E_MISSING_FACET, PROFCONV_NO_OFFSET, 0,
+                                  "bolt-fdata.aggregated needs branches at addresses of a binary, and there are %s",
+                                  out->symbolic ? "only symbols" : "none");
+    if (addresses)
+        profconv_report_add(out->report, PROFCONV_NOTE_LOST, "addresses", addresses, 0, PROFCONV_NO_OFFSET, 0,
+                            "counts of sampled addresses");
+    return pfc_bolt_write_aggregated(&what, output, error);
+}
 
 static int make_rows(fdata_out *out, const char *binary, int *samples, profconv_error *error) {
     const profconv_profile *p = out->profile;
@@ -310,14 +331,17 @@ static int write_fdata(void *user, const profconv_profile *profile, profconv_out
     pfc_buf_init(&out.names, &out.mem);
     int status =
         make_rows(&out, profconv_options_string(options, "bolt-fdata", writer_settings, "binary"), &samples, error);
-    if (!status) {
+    int aggregated = profconv_options_bool(options, "bolt-fdata", writer_settings, "aggregated");
+    if (!status && aggregated) {
+        status = write_aggregated(&out, output, error);
+    } else if (!status) {
         unite_rows(&out);
         if (out.rows.count == 0)
             status = profconv_error_set(error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
                                         "none of %llu %s has an end in a function of the binary",
                                         (unsigned long long)(out.outside + out.nameless), samples ? "samples" : "branches");
     }
-    if (!status) {
+    if (!status && !aggregated) {
         note_rows(&out, samples);
         status = put_rows(&out, output, samples, error);
     }
