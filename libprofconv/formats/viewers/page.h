@@ -276,7 +276,7 @@ static const char *const flame_js[] = {
     "        const d = from[1][i] - from[0][i];\n",
     "        const words = [\"unchanged\", d > 0 \077 (Number(from[0][i]) \077 \"up\" : \"new\") : (Number(from[1][i]) \077 \"down\" : \"gone\"), \"undetermined\"];\n",
     "        lines.push(word + \": before \" + value(from[0][i], unit) + \", after \" + value(from[1][i], unit) + \", change \" + signed(d) +\n",
-    "          \" (\" + percent(d, from[0][i]) + \" of its own before), \" + words[verdict(t, i, own)]);\n",
+    "          (Number(from[0][i]) \077 \" (\" + percent(d, from[0][i]) + \" of its own before), \" : \", \") + words[verdict(t, i, own)]);\n",
     "      });\n",
     "      const own = called(t, i, true);\n",
     "      if (own) lines.push(\"the function as a whole: self \" + own + \", with callees \" + called(t, i, false));\n",
@@ -322,14 +322,15 @@ static const char *const flame_js[] = {
     "\n",
     "  function box(t, i, x, w, y) {\n",
     "    pen.fillStyle = color(t, i);\n",
-    "    pen.globalAlpha = t.depth[i] < t.depth[state.zoom] \077 0.55 : 1;\n",
+    "    const dimmed = t.depth[i] < t.depth[state.zoom];\n",
+    "    pen.globalAlpha = dimmed \077 0.55 : 1;\n",
     "    pen.fillRect(x, y, Math.max(0.6, w - (w > 3 \077 1 : 0)), ROW - 1);\n",
     "    pen.globalAlpha = 1;\n",
-    "    if (w > 30) label(title(t, i), x + 4, y + ROW / 2, w - 8);\n",
+    "    if (w > 30) label(title(t, i), x + 4, y + ROW / 2, w - 8, dimmed && state.dark \077 \"#ffffff\" : \"#15181c\");\n",
     "  }\n",
     "  const FONT = '12px system-ui, \"DejaVu Sans\", sans-serif';\n",
-    "  function label(text, x, y, room) {\n",
-    "    pen.fillStyle = \"#15181c\";\n",
+    "  function label(text, x, y, room, ink) {\n",
+    "    pen.fillStyle = ink;\n",
     "    let shown = text.length > 400 \077 text.slice(0, 400) : text;\n",
     "    if (pen.measureText(shown).width > room) {\n",
     "      shown = shown.slice(shown.search(/[ (<[]|$/) < 1 \077 0 : shown.lastIndexOf(\"/\", shown.search(/[ (<[]|$/)) + 1); // the path says least\n",
@@ -679,7 +680,7 @@ static const char *const flame_js[] = {
     "  refresh(true);\n",
     "}());\n",
 };
-static const char flame_js_hash[] = "sha256-uvMuSXlM04qVtUIXjlfYs73n+ZkKRpICqU35HRj1A+g=";
+static const char flame_js_hash[] = "sha256-N4+e/cxmuFyviBHGgVKTuwVX5y3W+dWEw3KI94DqB/Q=";
 /* clang-format on */
 
 #endif

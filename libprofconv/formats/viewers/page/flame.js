@@ -229,7 +229,7 @@
         const d = from[1][i] - from[0][i];
         const words = ["unchanged", d > 0 ? (Number(from[0][i]) ? "up" : "new") : (Number(from[1][i]) ? "down" : "gone"), "undetermined"];
         lines.push(word + ": before " + value(from[0][i], unit) + ", after " + value(from[1][i], unit) + ", change " + signed(d) +
-          " (" + percent(d, from[0][i]) + " of its own before), " + words[verdict(t, i, own)]);
+          (Number(from[0][i]) ? " (" + percent(d, from[0][i]) + " of its own before), " : ", ") + words[verdict(t, i, own)]);
       });
       const own = called(t, i, true);
       if (own) lines.push("the function as a whole: self " + own + ", with callees " + called(t, i, false));
@@ -275,14 +275,15 @@
 
   function box(t, i, x, w, y) {
     pen.fillStyle = color(t, i);
-    pen.globalAlpha = t.depth[i] < t.depth[state.zoom] ? 0.55 : 1;
+    const dimmed = t.depth[i] < t.depth[state.zoom];
+    pen.globalAlpha = dimmed ? 0.55 : 1;
     pen.fillRect(x, y, Math.max(0.6, w - (w > 3 ? 1 : 0)), ROW - 1);
     pen.globalAlpha = 1;
-    if (w > 30) label(title(t, i), x + 4, y + ROW / 2, w - 8);
+    if (w > 30) label(title(t, i), x + 4, y + ROW / 2, w - 8, dimmed && state.dark ? "#ffffff" : "#15181c");
   }
   const FONT = '12px system-ui, "DejaVu Sans", sans-serif';
-  function label(text, x, y, room) {
-    pen.fillStyle = "#15181c";
+  function label(text, x, y, room, ink) {
+    pen.fillStyle = ink;
     let shown = text.length > 400 ? text.slice(0, 400) : text;
     if (pen.measureText(shown).width > room) {
       shown = shown.slice(shown.search(/[ (<[]|$/) < 1 ? 0 : shown.lastIndexOf("/", shown.search(/[ (<[]|$/)) + 1); // the path says least
