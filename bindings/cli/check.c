@@ -66,6 +66,7 @@ static int check_one(const cli_arguments *arguments, const profconv_registry *re
     profconv_convert_options options = {0};
     limits.struct_size = sizeof limits;
     limits.max_memory = arguments->max_memory;
+    limits.on_limit = arguments->on_limit;
     options.struct_size = sizeof options;
     options.limits = &limits;
     options.settings = settings;

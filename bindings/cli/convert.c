@@ -13,6 +13,7 @@ static int run(const cli_arguments *arguments, const profconv_registry *registry
     cli_progress progress;
     limits.struct_size = sizeof limits;
     limits.max_memory = arguments->max_memory;
+    limits.on_limit = arguments->on_limit;
     options.struct_size = sizeof options;
     options.limits = &limits;
     options.settings = settings;

@@ -31,6 +31,7 @@ void cli_load_options(cli_loader *loader, profconv_limits *limits, profconv_conv
     memset(out, 0, sizeof *out);
     limits->struct_size = sizeof *limits;
     limits->max_memory = loader->arguments->max_memory;
+    limits->on_limit = loader->arguments->on_limit;
     out->struct_size = sizeof *out;
     out->limits = limits;
     out->settings = loader->settings;

@@ -163,8 +163,10 @@ static const cli_option general[] = {
     {"list-settings", 0, NULL, "print the settings of all formats and passes", CLI_CONVERT | CLI_FORMATS | CLI_HELP,
      OWN(CLI_ID_LIST_SETTINGS)},
     {"man", 0, NULL, NULL, CLI_FORMATS, OWN(CLI_ID_ARGUMENT)}, /* for the build */
-    {"max-memory", 0, "SIZE", "give up above this much memory for a profile: 500M, 2G", CLI_READING,
+    {"max-memory", 0, "SIZE", "use no more memory than this for a conversion: 500M, 2G", CLI_READING,
      OWN(CLI_ID_MEMORY)},
+    {"on-limit", 0, "fail|truncate", "when stacks need more: give up, or charge samples to the part that fits", CLI_READING,
+     OWN(CLI_ID_ON_LIMIT)},
     {"quiet", 'q', NULL, "no warnings, no progress", CLI_READING, OWN(CLI_ID_QUIET)},
     {"verbose", 'v', NULL, "every detail of what was lost and found", CLI_READING, OWN(CLI_ID_VERBOSE)},
     {"help", 'h', NULL, "this text", CLI_ANY, OWN(CLI_ID_HELP)},

@@ -53,6 +53,11 @@ static int act(cli_arguments *out, const cli_option *option, const char *argumen
         if (out->max_memory == 0)
             return cli_usage_error("--max-memory %s: a size such as 500M or 2G expected", argument);
         break;
+    case CLI_ID_ON_LIMIT:
+        if (strcmp(argument, "truncate") != 0 && strcmp(argument, "fail") != 0)
+            return cli_usage_error("--on-limit %s: fail or truncate expected", argument);
+        out->on_limit = *argument == 't' ? PROFCONV_ON_LIMIT_TRUNCATE : PROFCONV_ON_LIMIT_FAIL;
+        break;
     case CLI_ID_LIST_SETTINGS:
         out->list_settings = 1;
         break;

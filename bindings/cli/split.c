@@ -124,6 +124,7 @@ static int split(split_job *job, profconv_options *settings, profconv_input *inp
     profconv_split_options how = {0};
     limits.struct_size = sizeof limits;
     limits.max_memory = job->arguments->max_memory;
+    limits.on_limit = job->arguments->on_limit;
     write_options(job, &options);
     options.limits = &limits;
     options.from = job->arguments->from;

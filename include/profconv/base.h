@@ -125,15 +125,27 @@ typedef struct profconv_allocator {
     void *user;
 } profconv_allocator;
 
+/** What happens when stacks do not fit max_memory (profconv_limits.on_limit). */
+enum {
+    PROFCONV_ON_LIMIT_FAIL = 0, /* PROFCONV_E_LIMIT; the message says what is in use and what was needed */
+    /** A reader's samples are charged to the deepest part of their stack, from the root, that was kept; every sum stays what it
+     *  is. Stacks may take half of max_memory, so that passes and writers have room. A WARNING "stack-shortened" of the profile's
+     *  report counts the samples and their weight. What is no stack (strings, locations, labels) can still reach the limit. */
+    PROFCONV_ON_LIMIT_TRUNCATE = 1
+};
+
 /** Bounds on what one conversion may use. Zero in a member means its default. */
 typedef struct profconv_limits {
     size_t struct_size;
-    uint64_t max_memory;        /* bytes live in the allocator for one profile and its reader; default: no bound */
+    /** Bytes that a conversion holds at a time: the profile, its reader, passes and writer, the buffers of inputs and output, and
+     *  what elfutils holds of binaries, estimated. With malloc the process stays within it by a few percent, its own code and stacks
+     *  aside. A profile that was read keeps the bound, for all that is made from it. Default: no bound. */
+    uint64_t max_memory;
     uint64_t max_inflated;      /* bytes an input may inflate to; default 64 GiB */
     uint32_t max_inflate_ratio; /* inflated / compressed, tested past 16 MiB of output; default 2000 */
     uint32_t max_depth;         /* frames in one stack; deeper stacks lose root frames, counted; default 16384 */
     uint32_t max_string;        /* bytes in one string; longer ones are an error; default 16 MiB */
-    uint32_t reserved;
+    uint32_t on_limit;          /* PROFCONV_ON_LIMIT_*: when stacks do not fit max_memory; default: fail */
 } profconv_limits;
 
 /* ---- settings: "format.key=value" strings, the same in C, Python and the command ---- */
@@ -205,7 +217,7 @@ typedef struct profconv_note {
     const char *cause;          /* stable short key, e.g. "unmapped-address" */
     const char *message;        /* first message of this cause */
     uint64_t count;             /* how many times */
-    int64_t weight;             /* of the samples that were dropped or, for an INFO note, filtered out; else 0 */
+    int64_t weight;             /* of the samples that were dropped, shortened or, for an INFO note, filtered out; else 0 */
     uint64_t offset;            /* of the first one, or PROFCONV_NO_OFFSET */
     uint64_t line;              /* of the first one, or 0 */
 } profconv_note;

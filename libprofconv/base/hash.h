@@ -2,12 +2,20 @@
  *
  * Hashing, and an open-addressing index from hashes to 32-bit row numbers. The index holds no keys: the caller
  * compares rows. Row 0 cannot be stored (it marks an empty slot), so tables that start at row 0 store row + 1.
+ *
+ * Files are not trusted: one could be made of rows that collide, and each look-up would walk past all of them. So an index
+ * places hashes by a secret multiplier (two hashes that differ meet as often as chance has it), and what a file chooses
+ * freely, bytes and 64-bit numbers, is hashed under a secret key. Both come from the pfc_mem. Nothing that is written may depend
+ * on a hash: rows have the order in which they came.
  */
 #ifndef PFC_BASE_HASH_H
 #define PFC_BASE_HASH_H
 
 #include "libprofconv/base/mem.h"
 
+/* `key`: of the pfc_mem that holds the rows. */
+uint64_t pfc_hash_bytes_keyed(uint64_t key, const void *data, size_t size);
+/* For what is no look-up in rows that a file brings. */
 uint64_t pfc_hash_bytes(const void *data, size_t size);
 
 static inline uint64_t pfc_hash_mix(uint64_t a, uint64_t b) {
@@ -25,10 +33,17 @@ static inline uint64_t pfc_hash_mix(uint64_t a, uint64_t b) {
 #endif
 }
 
+/* The same under a key: neither factor of the product is known to who chose a and b. */
+static inline uint64_t pfc_hash_keyed(uint64_t key, uint64_t a, uint64_t b) {
+    return pfc_hash_mix(a ^ key, b ^ (key << 32 | key >> 32));
+}
+
 typedef struct pfc_index {
     uint64_t *slots; /* upper half of the hash << 32 | row */
     size_t size;     /* power of two, or 0 */
     size_t count;
+    uint64_t spin;   /* odd, secret: the slot is the top of hash * spin */
+    unsigned shift;  /* 64 - log2(size) */
 } pfc_index;
 
 typedef struct pfc_probe {
@@ -37,7 +52,7 @@ typedef struct pfc_probe {
 } pfc_probe;
 
 static inline pfc_probe pfc_index_start(const pfc_index *index, uint64_t hash) {
-    pfc_probe probe = {(size_t)hash & (index->size - 1), (uint32_t)(hash >> 32)};
+    pfc_probe probe = {(size_t)(hash * index->spin >> index->shift), (uint32_t)(hash >> 32)};
     return probe;
 }
 
@@ -55,10 +70,12 @@ static inline uint32_t pfc_index_next(const pfc_index *index, pfc_probe *probe) 
     }
 }
 
-/* Adds (hash, row) without looking for it. Growing re-inserts by `rehash(user, row)`, which gives a row's hash again.
- * 0 or a status; on failure the index is as it was. */
-int pfc_index_insert(pfc_mem *mem, pfc_index *index, uint64_t hash, uint32_t row,
-                     uint64_t (*rehash)(const void *user, uint32_t row), const void *user);
+/* A row's hash again. */
+typedef uint64_t (*pfc_rehash)(const void *user, uint32_t row);
+/* Room for one more. Growing re-inserts by `rehash(user, row)`. 0 or a status; on failure the index is as it was. */
+int pfc_index_reserve(pfc_mem *mem, pfc_index *index, pfc_rehash rehash, const void *user);
+/* Adds (hash, row) without looking for it, making room. */
+int pfc_index_insert(pfc_mem *mem, pfc_index *index, uint64_t hash, uint32_t row, pfc_rehash rehash, const void *user);
 void pfc_index_free(pfc_mem *mem, pfc_index *index);
 
 #endif

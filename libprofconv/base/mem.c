@@ -6,12 +6,70 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+#include <time.h>
 
+#include "libprofconv/base/budget.h"
+#include "libprofconv/base/hash.h"
 #include "libprofconv/base/struct.h"
+
+#if defined(__has_feature)
+#define PFC_HAS(x) __has_feature(x)
+#else
+#define PFC_HAS(x) 0
+#endif
+
+/* Large blocks are taken from the system directly: they grow without a copy that lives beside them, and what is freed is gone.
+ * malloc would keep holes of up to 32 MiB, and the process would take a tenth more than is counted. Checkers of memory
+ * watch malloc's blocks only, so they get those. */
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !PFC_HAS(address_sanitizer) && !PFC_HAS(memory_sanitizer)
+#define DIRECT ((size_t)256 << 10)
+
+static size_t pages(size_t size) { return (size + 4095) & ~(size_t)4095; }
+
+/* One of the sizes is DIRECT or more. */
+static void *direct_resize(void *p, size_t old_size, size_t new_size) {
+    if (new_size == 0) {
+        (void)munmap(p, pages(old_size));
+        return NULL;
+    }
+    if (new_size > SIZE_MAX - 4096)
+        return NULL;
+    if (old_size >= DIRECT && new_size >= DIRECT) {
+        void *moved = mremap(p, pages(old_size), pages(new_size), MREMAP_MAYMOVE);
+        return moved == MAP_FAILED ? NULL : moved;
+    }
+    void *block;
+    if (new_size >= DIRECT) {
+        block = mmap(NULL, pages(new_size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        block = block == MAP_FAILED ? NULL : block;
+    } else {
+        block = malloc(new_size);
+    }
+    if (!block)
+        return NULL;
+    if (old_size)
+        memcpy(block, p, old_size < new_size ? old_size : new_size);
+    if (old_size >= DIRECT)
+        (void)munmap(p, pages(old_size));
+    else
+        free(p);
+    return block;
+}
+#else
+#define DIRECT SIZE_MAX
+static void *direct_resize(void *p, size_t old_size, size_t new_size) {
+    (void)p, (void)old_size, (void)new_size;
+    return NULL;
+}
+#endif
 
 static void *malloc_resize(void *user, void *p, size_t old_size, size_t new_size) {
     (void)user;
-    (void)old_size;
+    if (old_size >= DIRECT || new_size >= DIRECT)
+        return direct_resize(p, old_size, new_size);
     if (new_size == 0) {
         free(p);
         return NULL;
@@ -19,9 +77,21 @@ static void *malloc_resize(void *user, void *p, size_t old_size, size_t new_size
     return realloc(p, new_size);
 }
 
+/* Nobody who makes a file to be read knows it: when it was, and where the system put the stack and this code. */
+static uint64_t make_key(const pfc_mem *mem) {
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t key = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    key = pfc_hash_mix(key, (uint64_t)(uintptr_t)mem);
+    return pfc_hash_mix(key ^ (uint64_t)now.tv_nsec, (uint64_t)(uintptr_t)malloc_resize);
+}
+
 void pfc_mem_init(pfc_mem *mem, const profconv_allocator *allocator, uint64_t limit) {
     memset(mem, 0, sizeof *mem);
     mem->limit = limit ? limit : UINT64_MAX;
+    mem->key = make_key(mem);
+    mem->budget = pfc_budget_of(allocator);
     if (pfc_allocator_copy(&mem->allocator, allocator, NULL)) {
         /* No way to say so from here: every request will fail, and pfc_mem_error tells why. */
         mem->failed = PROFCONV_E_INVALID;
@@ -31,24 +101,67 @@ void pfc_mem_init(pfc_mem *mem, const profconv_allocator *allocator, uint64_t li
         mem->allocator.resize = malloc_resize;
 }
 
-void *pfc_resize(pfc_mem *mem, void *p, size_t old_size, size_t new_size) {
-    if (new_size > old_size && (mem->live > mem->limit || new_size - old_size > mem->limit - mem->live)) {
-        if (!mem->failed)
-            mem->failed = PROFCONV_E_LIMIT;
-        return NULL;
+/* Takes `size` from both bounds; 0 when it does not fit. */
+static int take(pfc_mem *mem, uint64_t size) {
+    if (mem->live <= mem->limit && size <= mem->limit - mem->live &&
+        (!mem->budget || (size <= SIZE_MAX && pfc_budget_take(mem->budget, (size_t)size)))) {
+        mem->live += size;
+        return 1;
     }
+    if (!mem->failed) {
+        mem->failed = PROFCONV_E_LIMIT;
+        mem->wanted = size;
+    }
+    return 0;
+}
+
+static void give(pfc_mem *mem, uint64_t size) {
+    mem->live -= size;
+    if (mem->budget)
+        pfc_budget_give(mem->budget, (size_t)size);
+}
+
+void *pfc_resize(pfc_mem *mem, void *p, size_t old_size, size_t new_size) {
     if (!p && new_size == 0)
         return NULL;
-    void *block = mem->allocator.resize(mem->allocator.user, p, old_size, new_size);
+    if (new_size > old_size && !take(mem, new_size - old_size))
+        return NULL;
+    const profconv_allocator *allocator = pfc_budget_base(&mem->allocator);
+    void *block = allocator->resize(allocator->user, p, old_size, new_size);
     if (!block && new_size > 0) {
+        if (new_size > old_size)
+            give(mem, new_size - old_size);
         if (!mem->failed)
             mem->failed = PROFCONV_E_NOMEM;
         return NULL;
     }
-    mem->live = mem->live - old_size + new_size;
+    if (new_size < old_size)
+        give(mem, old_size - new_size);
     if (mem->live > mem->peak)
         mem->peak = mem->live;
     return block;
+}
+
+int pfc_mem_charge(pfc_mem *mem, uint64_t size) {
+    if (!take(mem, size))
+        return mem->failed;
+    if (mem->live > mem->peak)
+        mem->peak = mem->live;
+    return PROFCONV_OK;
+}
+void pfc_mem_discharge(pfc_mem *mem, uint64_t size) { give(mem, size); }
+
+uint64_t pfc_mem_left(const pfc_mem *mem) {
+    uint64_t left = mem->limit > mem->live ? mem->limit - mem->live : 0;
+    if (mem->limit == UINT64_MAX)
+        left = UINT64_MAX;
+    if (mem->budget) {
+        uint64_t live = pfc_budget_live(mem->budget), limit = pfc_budget_limit(mem->budget);
+        uint64_t rest = limit > live ? limit - live : 0;
+        if (rest < left)
+            left = rest;
+    }
+    return left;
 }
 
 void *pfc_alloc(pfc_mem *mem, size_t size) { return pfc_resize(mem, NULL, 0, size); }
@@ -82,10 +195,16 @@ char *pfc_strdup(pfc_mem *mem, const char *text, size_t size) {
 
 int pfc_mem_error(const pfc_mem *mem, profconv_error *error) {
     switch (mem->failed) {
-    case PROFCONV_E_LIMIT:
+    case PROFCONV_E_LIMIT: {
+        int shared = mem->budget && pfc_budget_limit(mem->budget) <= mem->limit;
+        uint64_t limit = shared ? pfc_budget_limit(mem->budget) : mem->limit;
+        uint64_t live = shared ? pfc_budget_live(mem->budget) : mem->live;
         return profconv_error_set(error, PROFCONV_E_LIMIT, PROFCONV_NO_OFFSET, 0,
-                                  "max_memory of %llu bytes reached, %llu in use", (unsigned long long)mem->limit,
-                                  (unsigned long long)mem->live);
+                                  "max_memory of %llu bytes reached, %llu in use and %llu or more needed: raise it, or let "
+                                  "stacks be shortened (on_limit=truncate)",
+                                  (unsigned long long)limit, (unsigned long long)live,
+                                  (unsigned long long)mem->wanted);
+    }
     case PROFCONV_E_INVALID:
         return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
                                   "profconv_allocator: wrong struct_size, or resize is NULL");
@@ -110,10 +229,10 @@ int pfc_grow(pfc_mem *mem, void **data, size_t *capacity, size_t needed, size_t 
         wanted = least;
     if (wanted < needed)
         wanted = needed;
-    /* Near the limit the spare room is given up before the request is. */
-    uint64_t left = mem->limit > mem->live ? mem->limit - mem->live : 0;
-    if (wanted > most || (wanted - old) > left / size)
-        wanted = needed;
+    /* Near the limit the spare room is given up before the request is; by halves, or growth would be row by row. */
+    uint64_t left = pfc_mem_left(mem) / size;
+    if (wanted > most || wanted - old > left)
+        wanted = left / 2 > needed - old && left / 2 <= most - old ? old + (size_t)(left / 2) : needed;
     void *block = pfc_resize(mem, *data, old * size, wanted * size);
     if (!block)
         return mem->failed;

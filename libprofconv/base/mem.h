@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Allocation with exact accounting and a budget. Every allocation of the library goes through a pfc_mem; each
- * builder (and the profile it becomes) owns one, inputs, outputs and registries have their own.
+ * Allocation with exact accounting and a bound. Every allocation of the library goes through a pfc_mem; each
+ * builder (and the profile it becomes) owns one, inputs, outputs and registries have their own. What several of them may hold
+ * together is a pfc_budget's to say (budget.h).
  */
 #ifndef PFC_BASE_MEM_H
 #define PFC_BASE_MEM_H
 
 #include <profconv/base.h>
 
+typedef struct pfc_budget pfc_budget;
+
 typedef struct pfc_mem {
     profconv_allocator allocator;
-    uint64_t limit; /* bytes; UINT64_MAX: none */
+    pfc_budget *budget; /* charged too, or NULL */
+    uint64_t limit;     /* bytes; UINT64_MAX: none */
     uint64_t live;
     uint64_t peak;
-    int failed;     /* 0, or the status of the first failed request (PROFCONV_E_NOMEM or _LIMIT) */
+    uint64_t wanted;    /* bytes more that the refused request would have taken */
+    uint64_t key;       /* secret of the hashes of what is held here (hash.h) */
+    int failed;         /* 0, or the status of the first failed request (PROFCONV_E_NOMEM or _LIMIT) */
 } pfc_mem;
 
 /* allocator NULL: malloc; limit 0: none. */
@@ -25,6 +31,11 @@ void *pfc_alloc_zero(pfc_mem *mem, size_t size);
 void pfc_free(pfc_mem *mem, void *p, size_t size);
 /* NUL-terminated copy of size bytes; free with size + 1. */
 char *pfc_strdup(pfc_mem *mem, const char *text, size_t size);
+/* Bytes that the bounds still allow; UINT64_MAX where there is none. */
+uint64_t pfc_mem_left(const pfc_mem *mem);
+/* Counts bytes that others hold for us (elfutils, a file in memory): 0 or a status, as an allocation. */
+int pfc_mem_charge(pfc_mem *mem, uint64_t size);
+void pfc_mem_discharge(pfc_mem *mem, uint64_t size);
 /* Fills error from mem->failed (NOMEM when none) and returns that status. */
 int pfc_mem_error(const pfc_mem *mem, profconv_error *error);
 

@@ -32,6 +32,9 @@ int pfc_limits_copy(profconv_limits *dst, const profconv_limits *src, profconv_e
     int status = pfc_struct_copy(dst, sizeof *dst, src, "profconv_limits", error);
     if (status)
         return status;
+    if (dst->on_limit > PROFCONV_ON_LIMIT_TRUNCATE)
+        return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0, "profconv_limits: on_limit is %lu",
+                                  (unsigned long)dst->on_limit);
     if (!dst->max_memory)
         dst->max_memory = UINT64_MAX;
     if (!dst->max_inflated)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libprofconv/base/budget.h"
 #include "libprofconv/base/jitdump.h"
 #include "libprofconv/base/struct.h"
 #include "libprofconv/base/unwind.h"
@@ -20,6 +21,8 @@ typedef struct pfc_job {
     profconv_convert_options options;
     profconv_limits limits;
     profconv_options *settings;
+    pfc_budget *budget; /* of what is read; NULL: no max_memory */
+    profconv_allocator bounded;
 } pfc_job;
 
 static int job_start(pfc_job *job, const profconv_registry *registry, const profconv_convert_options *options,
@@ -34,7 +37,22 @@ static int job_start(pfc_job *job, const profconv_registry *registry, const prof
     return status;
 }
 
-static void job_end(pfc_job *job) { profconv_options_free(job->settings); }
+/* For jobs that make a profile: all that they hold is charged to one budget, which stays with the profile. */
+static int job_bound(pfc_job *job, profconv_error *error) {
+    if (job->limits.max_memory == 0 || job->limits.max_memory == UINT64_MAX)
+        return PROFCONV_OK;
+    int status = pfc_budget_new(&job->budget, job->options.allocator, job->limits.max_memory, error);
+    if (status == PROFCONV_OK) {
+        job->bounded = pfc_budget_allocator(job->budget);
+        job->options.allocator = &job->bounded;
+    }
+    return status;
+}
+
+static void job_end(pfc_job *job) {
+    profconv_options_free(job->settings);
+    pfc_budget_release(job->budget);
+}
 
 static int progress(const pfc_job *job, const char *stage, uint64_t done, uint64_t total, profconv_error *error) {
     if (!job->options.progress || job->options.progress(job->options.progress_user, stage, done, total) == 0)
@@ -131,7 +149,13 @@ int profconv_read(const profconv_registry *registry, profconv_input *input, cons
     *out = NULL;
     int status = job_start(&job, registry, options, error);
     if (status == PROFCONV_OK)
+        status = job_bound(&job, error);
+    if (status == PROFCONV_OK)
+        status = pfc_input_join(input, job.budget, error);
+    if (status == PROFCONV_OK) {
         status = read_one(&job, input, 0, out, error);
+        pfc_input_leave(input, job.budget);
+    }
     job_end(&job);
     return status;
 }
@@ -345,10 +369,15 @@ int profconv_write(const profconv_registry *registry, const profconv_profile *pr
     pfc_job job;
     const pfc_format *writer = NULL;
     int status = job_start(&job, registry, options, error);
+    pfc_budget *budget = profile->model.mem.budget;
     if (status == PROFCONV_OK)
         status = need_target(&job, &writer, error);
     if (status == PROFCONV_OK)
+        status = pfc_output_join(output, budget, error);
+    if (status == PROFCONV_OK) {
         status = write_one(&job, writer, profile, output, report, error);
+        pfc_output_leave(output, budget);
+    }
     job_end(&job);
     return status;
 }
@@ -365,21 +394,33 @@ static void name_input(const profconv_input *input, profconv_error *error) {
     snprintf(error->message, sizeof error->message, "%.120s: %.340s", profconv_input_name(input), message);
 }
 
-/* Adds one input to the builder that unites them. The two share the budget: while both live, the sum of what they hold
- * stays below it. */
+/* Adds one input to the builder that unites them. */
 static int merge_one(pfc_job *job, profconv_builder *merged, const profconv_convert_input *input,
                      profconv_error *error) {
-    pfc_mem *mem = &pfc_builder_model(merged)->mem;
-    uint64_t limit = mem->limit;
     profconv_profile *profile = NULL;
-    int status = read_one(job, input->input, mem->live, &profile, error);
+    int status = read_one(job, input->input, pfc_builder_model(merged)->mem.live, &profile, error);
     if (status != PROFCONV_OK)
         return status;
-    if (limit != UINT64_MAX)
-        mem->limit = limit > profile->model.mem.live ? limit - profile->model.mem.live : 1;
     status = profconv_merge(merged, profile, input->weight, error);
-    mem->limit = limit;
     profconv_profile_free(profile);
+    return status;
+}
+
+/* The buffers of inputs and output count while they are at work. On failure all have left again. */
+static void buffers_leave(const pfc_job *job, const profconv_convert_input *inputs, size_t count,
+                          profconv_output *output) {
+    for (size_t i = 0; i < count; i++)
+        pfc_input_leave(inputs[i].input, job->budget);
+    pfc_output_leave(output, job->budget);
+}
+
+static int buffers_join(const pfc_job *job, const profconv_convert_input *inputs, size_t count, profconv_output *output,
+                        profconv_error *error) {
+    int status = pfc_output_join(output, job->budget, error);
+    for (size_t i = 0; status == PROFCONV_OK && i < count; i++)
+        status = pfc_input_join(inputs[i].input, job->budget, error);
+    if (status != PROFCONV_OK)
+        buffers_leave(job, inputs, count, output);
     return status;
 }
 
@@ -400,26 +441,38 @@ static int read_all(pfc_job *job, const profconv_convert_input *inputs, size_t c
     return status;
 }
 
+static int convert_all(pfc_job *job, const profconv_convert_input *inputs, size_t count, profconv_output *output,
+                       const pfc_format *writer, profconv_report *report, profconv_error *error) {
+    profconv_profile *profile = NULL;
+    int status = read_all(job, inputs, count, &profile, error);
+    if (status == PROFCONV_OK) {
+        pfc_report_copy(report, profconv_profile_report(profile));
+        status = prepare(job, writer, &profile, report, error);
+    }
+    if (status == PROFCONV_OK)
+        status = write_one(job, writer, profile, output, report, error);
+    profconv_profile_free(profile);
+    return status;
+}
+
 int profconv_convert(const profconv_registry *registry, const profconv_convert_input *inputs, size_t input_count,
                      profconv_output *output, const profconv_convert_options *options, profconv_report *report,
                      profconv_error *error) {
     pfc_job job;
     const pfc_format *writer = NULL;
-    profconv_profile *profile = NULL;
     if (input_count == 0)
         return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0, "no input to convert");
     int status = job_start(&job, registry, options, error);
     if (status == PROFCONV_OK)
         status = need_target(&job, &writer, error);
     if (status == PROFCONV_OK)
-        status = read_all(&job, inputs, input_count, &profile, error);
-    if (status == PROFCONV_OK) {
-        pfc_report_copy(report, profconv_profile_report(profile));
-        status = prepare(&job, writer, &profile, report, error);
-    }
+        status = job_bound(&job, error);
     if (status == PROFCONV_OK)
-        status = write_one(&job, writer, profile, output, report, error);
-    profconv_profile_free(profile);
+        status = buffers_join(&job, inputs, input_count, output, error);
+    if (status == PROFCONV_OK) {
+        status = convert_all(&job, inputs, input_count, output, writer, report, error);
+        buffers_leave(&job, inputs, input_count, output);
+    }
     job_end(&job);
     return status;
 }

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "libprofconv/base/budget.h"
 #include "libprofconv/base/text.h"
 
 #define BUFFER_FIRST ((size_t)256 << 10)
@@ -313,6 +314,12 @@ void profconv_input_progress(const profconv_input *input, uint64_t *done, uint64
         *total = input->size;
     }
 }
+
+int pfc_input_join(profconv_input *input, pfc_budget *budget, profconv_error *error) {
+    return pfc_mem_join(&input->mem, budget, "input", error);
+}
+
+void pfc_input_leave(profconv_input *input, pfc_budget *budget) { pfc_mem_leave(&input->mem, budget); }
 
 void pfc_input_set_tick(profconv_input *input, int (*tick)(void *user, uint64_t done, uint64_t total), void *user) {
     input->tick = tick;

@@ -13,6 +13,12 @@
  * At most one; NULL removes it. Parts opened later inherit it. */
 void pfc_input_set_tick(profconv_input *input, int (*tick)(void *user, uint64_t done, uint64_t total), void *user);
 
+/* Charges the buffers to a budget (NULL: nothing happens) until they leave it; parts opened meanwhile join, too. */
+int pfc_input_join(profconv_input *input, pfc_budget *budget, profconv_error *error);
+void pfc_input_leave(profconv_input *input, pfc_budget *budget);
+int pfc_output_join(profconv_output *output, pfc_budget *budget, profconv_error *error);
+void pfc_output_leave(profconv_output *output, pfc_budget *budget);
+
 /* Convenience for text readers: the next line without its LF (a CR before it is kept), of any length up to
  * `max`. *data is borrowed until the next call on the input; *got_line is 0 at the end. *terminated: it had an LF.
  * Longer than max: PROFCONV_E_LIMIT. The line is consumed by the next call. */

@@ -2,6 +2,7 @@
  *
  * Opening inputs: paths, directories and their members, descriptors, memory, callbacks.
  */
+#include "libprofconv/base/budget.h"
 #include "libprofconv/io/input.h"
 
 #include <errno.h>
@@ -157,6 +158,12 @@ int profconv_input_open_part(profconv_input *input, const char *name, profconv_i
         return status;
     }
     pfc_input_set_tick(part, input->tick, input->tick_user);
+    status = pfc_mem_join(&part->mem, input->mem.budget, "input", error);
+    if (status) {
+        (void)close(fd);
+        profconv_input_free(part);
+        return status;
+    }
     status = pfc_source_fd(&part->source, &part->mem, fd, 1, part->name, error);
     return finish(out, part, status, error);
 }

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "libprofconv/base/budget.h"
 #include "libprofconv/io/sink.h"
 #include "libprofconv/io/zutil.h"
 
@@ -207,6 +208,12 @@ int profconv_output_bytes(const profconv_output *output, const uint8_t **data, s
     *size = 0;
     return output->committed && pfc_sink_memory_bytes(output->sink, data, size) ? PROFCONV_OK : PROFCONV_E_INVALID;
 }
+
+int pfc_output_join(profconv_output *output, pfc_budget *budget, profconv_error *error) {
+    return pfc_mem_join(&output->mem, budget, "output", error);
+}
+
+void pfc_output_leave(profconv_output *output, pfc_budget *budget) { pfc_mem_leave(&output->mem, budget); }
 
 void profconv_output_free(profconv_output *output) {
     if (!output)

@@ -85,13 +85,16 @@ static int fd_write(pfc_sink *sink, const void *data, size_t size, profconv_erro
     if (size <= HELD_IN_MEMORY - s->held_size) {
         void *held = s->held;
         sink->mem->failed = 0;
-        if (pfc_grow(sink->mem, &held, &s->held_capacity, s->held_size + size, 1))
+        int status = pfc_grow(sink->mem, &held, &s->held_capacity, s->held_size + size, 1);
+        if (status == PROFCONV_OK) {
+            s->held = (unsigned char *)held;
+            if (size)
+                memcpy(s->held + s->held_size, data, size);
+            s->held_size += size;
+            return PROFCONV_OK;
+        }
+        if (status != PROFCONV_E_LIMIT) /* where max_memory has no room the file has */
             return pfc_mem_error(sink->mem, error);
-        s->held = (unsigned char *)held;
-        if (size)
-            memcpy(s->held + s->held_size, data, size);
-        s->held_size += size;
-        return PROFCONV_OK;
     }
     s->spool = open_spool();
     if (s->spool < 0)

@@ -160,12 +160,13 @@ void profconv_builder_address(profconv_builder *builder, profconv_id location, u
 
 /* ---- entries ---- */
 
-static inline uint64_t hash_entry(const profconv_entry *row) {
-    return pfc_hash_mix(row->address, pfc_pair(row->mapping, row->name));
+static inline uint64_t hash_entry(uint64_t secret, const profconv_entry *row) {
+    return pfc_hash_keyed(secret, row->address, pfc_pair(row->mapping, row->name));
 }
 
 static uint64_t rehash_entry(const void *user, uint32_t slot) {
-    return hash_entry(&((const pfc_model *)user)->entries.data[slot - 1]);
+    const pfc_model *m = (const pfc_model *)user;
+    return hash_entry(m->mem.key, &m->entries.data[slot - 1]);
 }
 
 static int has_entry(const profconv_builder *b, const profconv_entry *wanted, uint64_t hash) {
@@ -181,7 +182,7 @@ static int has_entry(const profconv_builder *b, const profconv_entry *wanted, ui
 
 void profconv_builder_entry(profconv_builder *builder, const profconv_entry *row) {
     pfc_model *m = &builder->model;
-    uint64_t hash = hash_entry(row);
+    uint64_t hash = hash_entry(m->mem.key, row);
     if (pfc_stopped(builder) || has_entry(builder, row, hash))
         return;
     if (pfc_index_pending(&builder->index.entries, 0, m->entries.count) &&

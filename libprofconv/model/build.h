@@ -22,8 +22,6 @@
 /* Row numbers are below this, so that row + 1 fits the 32 bits of an index slot. */
 #define PFC_MAX_ROWS ((size_t)UINT32_MAX)
 
-typedef uint64_t (*pfc_rehash)(const void *user, uint32_t row);
-
 /* These make an error sticky and return its status. */
 int pfc_builder_fail_memory(profconv_builder *builder);
 int pfc_builder_fail_rows(profconv_builder *builder, const char *table);
@@ -49,6 +47,22 @@ static inline int pfc_index_pending(const pfc_index *index, size_t first, size_t
          ? pfc_builder_fail_rows((builder), (table))                                                                   \
          : (PFC_VEC_RESERVE(&(builder)->model.mem, (vector), (vector)->count + 1) ? pfc_builder_fail_memory(builder)   \
                                                                                   : 0))
+
+/* on_limit=truncate. The id of a stack that did not fit is that of its deepest kept part with this bit: whatever is called from
+ * it is the same, so that what a reader keeps of ids stays true, and a sample's row is that of the part. */
+#define PFC_SHORT ((profconv_id)1 << 31)
+
+static inline int pfc_may_shorten(const profconv_builder *builder) {
+    return builder->model.limits.on_limit == PROFCONV_ON_LIMIT_TRUNCATE;
+}
+static inline int pfc_is_short(const profconv_builder *builder, profconv_id stack) {
+    return stack >= PFC_SHORT && pfc_may_shorten(builder);
+}
+
+/* Calls `reserve` with the share of the budget that stacks and samples may take. Nonzero: there is room. 0: there is none, for
+ * good when *full is set, else the builder has failed. What is left is for the other tables, passes and writers; freezing gives
+ * back the indexes, a third or so of the share. */
+int pfc_builder_fits(profconv_builder *builder, int (*reserve)(profconv_builder *builder), int *full);
 
 static inline int pfc_stopped(const profconv_builder *builder) { return builder->error.status != 0; }
 

@@ -7,6 +7,7 @@
  */
 #include "libprofconv/model/build.h"
 
+#include "libprofconv/base/budget.h"
 #include "libprofconv/base/jitdump.h"
 #include "libprofconv/base/struct.h"
 #include "libprofconv/base/unwind.h"
@@ -29,13 +30,9 @@ void pfc_builder_fail(profconv_builder *builder, int status, const char *format,
 }
 
 PFC_COLD int pfc_builder_fail_memory(profconv_builder *builder) {
-    const pfc_mem *mem = &builder->model.mem;
-    if (mem->failed == PROFCONV_E_LIMIT)
-        pfc_builder_fail(builder, PROFCONV_E_LIMIT, "max_memory of %llu bytes reached, %llu in use by the profile",
-                         (unsigned long long)builder->model.limits.max_memory, (unsigned long long)mem->live);
-    else
-        pfc_builder_fail(builder, PROFCONV_E_NOMEM, "out of memory with %llu bytes in use",
-                         (unsigned long long)mem->live);
+    profconv_error said;
+    int status = pfc_mem_error(&builder->model.mem, &said);
+    pfc_builder_fail(builder, status, "%s", said.message);
     return builder->error.status;
 }
 
@@ -64,6 +61,25 @@ const pfc_unwinder_type *pfc_builder_unwinder(const profconv_builder *builder) {
 void pfc_builder_set_jitdump(profconv_builder *builder, const pfc_jitdump_type *type) { builder->jitdump = type; }
 
 const pfc_jitdump_type *pfc_builder_jitdump(const profconv_builder *builder) { return builder->jitdump; }
+
+/* ---- the share of stacks ---- */
+
+int pfc_builder_fits(profconv_builder *builder, int (*reserve)(profconv_builder *builder), int *full) {
+    pfc_mem *mem = &builder->model.mem;
+    if (*full)
+        return 0;
+    uint64_t limit = mem->limit;
+    mem->limit = limit / 2;
+    int status = reserve(builder);
+    mem->limit = limit;
+    if (status == PROFCONV_E_LIMIT && !pfc_stopped(builder)) {
+        mem->failed = 0;
+        *full = 1;
+    } else if (status) {
+        pfc_builder_fail_memory(builder);
+    }
+    return status == PROFCONV_OK;
+}
 
 /* ---- indexes ---- */
 
@@ -134,14 +150,26 @@ int profconv_builder_new(profconv_builder **out, const profconv_allocator *alloc
         status = pfc_allocator_copy(&given, allocator, error);
     if (status)
         return status;
+    /* A limit makes a budget, unless the allocator is one: what others hold beside the builder counts as well. */
+    pfc_budget *budget = NULL;
+    if (filled.max_memory != UINT64_MAX && !pfc_budget_of(allocator)) {
+        status = pfc_budget_new(&budget, allocator ? &given : NULL, filled.max_memory, error);
+        if (status)
+            return status;
+        given = pfc_budget_allocator(budget);
+        allocator = &given;
+    }
     pfc_mem mem;
     pfc_mem_init(&mem, allocator ? &given : NULL, filled.max_memory);
     profconv_builder *b = (profconv_builder *)pfc_alloc_zero(&mem, sizeof *b);
     if (!b)
-        return pfc_mem_error(&mem, error);
+        status = pfc_mem_error(&mem, error);
+    pfc_budget_release(budget); /* from here on it lives by what the builder holds */
+    if (!b)
+        return status;
     b->model.mem = mem;
     b->model.limits = filled;
-    status = profconv_report_new(&b->model.report, &b->model.mem.allocator, error);
+    status = profconv_report_new(&b->model.report, pfc_budget_base(&b->model.mem.allocator), error);
     if (!status && !add_none_rows(&b->model)) {
         pfc_builder_fail_memory(b);
         status = profconv_builder_status(b, error);
@@ -283,7 +311,34 @@ static void shrink_all(pfc_model *m) {
     SHRINK(m, m->attributes);
 }
 
+static void note_shortened(profconv_builder *b) {
+    pfc_model *m = &b->model;
+    uint64_t count = b->shortened;
+    size_t weight = m->sample_types.count - 1;
+    for (size_t i = m->sample_types.count; i-- > 0;)
+        if (m->sample_types.data[i].role == PROFCONV_ROLE_WEIGHT) {
+            weight = i;
+            break;
+        }
+    for (size_t i = 0; i < m->sample_types.count; i++)
+        if (m->sample_types.data[i].role == PROFCONV_ROLE_COUNT && m->values.data[i].shortened > 0) {
+            count = (uint64_t)m->values.data[i].shortened;
+            break;
+        }
+    int64_t sum = m->values.data[weight].shortened;
+    profconv_report_add(m->report, PROFCONV_NOTE_WARNING, "stack-shortened", count, sum, PROFCONV_NO_OFFSET, 0,
+                        "samples were charged to the outer part of their stack, the rest does not fit max_memory of %llu "
+                        "bytes: %lld %s of %s",
+                        (unsigned long long)m->limits.max_memory, (long long)sum,
+                        pfc_model_string(m, m->sample_types.data[weight].unit).data,
+                        pfc_model_string(m, m->sample_types.data[weight].name).data);
+    for (size_t i = 0; i < m->values.count; i++)
+        m->values.data[i].shortened = 0;
+}
+
 static void add_notes(profconv_builder *b) {
+    if (b->shortened && b->model.sample_types.count)
+        note_shortened(b);
     if (b->saturated)
         profconv_report_add(b->model.report, PROFCONV_NOTE_WARNING, "value-saturated", b->saturated, 0,
                             PROFCONV_NO_OFFSET, 0, "sums that do not fit 64 bits are held at the largest value");
@@ -291,7 +346,7 @@ static void add_notes(profconv_builder *b) {
         profconv_report_add(b->model.report, PROFCONV_NOTE_WARNING, "stack-truncated", b->truncated, 0,
                             PROFCONV_NO_OFFSET, 0, "stacks deeper than max_depth (%lu) lost frames",
                             (unsigned long)b->model.limits.max_depth);
-    b->saturated = b->truncated = 0;
+    b->saturated = b->truncated = b->shortened = 0;
 }
 
 int profconv_builder_freeze(profconv_builder *builder, profconv_profile **out, profconv_error *error) {
@@ -313,6 +368,7 @@ int profconv_builder_freeze(profconv_builder *builder, profconv_profile **out, p
     profile->model.mem.live -= sizeof *builder;
     memset(m, 0, sizeof *m);
     m->mem.allocator = profile->model.mem.allocator;
+    m->mem.budget = profile->model.mem.budget;
     m->mem.limit = profile->model.mem.limit;
     m->mem.live = m->mem.peak = sizeof *builder;
     m->limits = profile->model.limits;

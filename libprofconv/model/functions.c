@@ -4,12 +4,13 @@
  */
 #include "libprofconv/model/build.h"
 
-static inline uint64_t hash_row(const profconv_function *f) {
-    return pfc_hash_mix(pfc_hash_mix(pfc_pair(f->name, f->linkage_name), f->file), (uint64_t)f->start_line);
+static inline uint64_t hash_row(uint64_t secret, const profconv_function *f) {
+    return pfc_hash_keyed(secret, pfc_hash_mix(pfc_pair(f->name, f->linkage_name), f->file), (uint64_t)f->start_line);
 }
 
 static uint64_t rehash(const void *user, uint32_t row) {
-    return hash_row(&((const pfc_model *)user)->functions.data[row]);
+    const pfc_model *m = (const pfc_model *)user;
+    return hash_row(m->mem.key, &m->functions.data[row]);
 }
 
 static profconv_id find(const profconv_builder *b, const profconv_function *f, uint64_t hash) {
@@ -38,7 +39,7 @@ profconv_id profconv_builder_function(profconv_builder *builder, const profconv_
     pfc_model *m = &builder->model;
     if (pfc_stopped(builder))
         return 0;
-    uint64_t hash = hash_row(row);
+    uint64_t hash = hash_row(m->mem.key, row);
     if (!builder->append) {
         profconv_id known = find(builder, row, hash);
         if (!known && pfc_index_pending(&builder->index.functions, 1, m->functions.count)) {

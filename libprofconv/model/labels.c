@@ -7,13 +7,14 @@
 
 #include <string.h>
 
-static inline uint64_t hash_label(const profconv_label *l) {
-    uint64_t hash = pfc_hash_mix(pfc_pair(l->key, l->string), (uint64_t)l->number);
-    return l->numeric ? pfc_hash_mix(hash, l->unit) : hash;
+static inline uint64_t hash_label(uint64_t secret, const profconv_label *l) {
+    uint64_t hash = pfc_hash_keyed(secret, pfc_pair(l->key, l->string), (uint64_t)l->number);
+    return l->numeric ? pfc_hash_keyed(secret, hash, l->unit) : hash;
 }
 
 static uint64_t rehash_label(const void *user, uint32_t row) {
-    return hash_label(&((const pfc_model *)user)->labels.data[row]);
+    const pfc_model *m = (const pfc_model *)user;
+    return hash_label(m->mem.key, &m->labels.data[row]);
 }
 
 static inline profconv_id find_label(const profconv_builder *b, const profconv_label *l, uint64_t hash) {
@@ -66,18 +67,18 @@ profconv_id profconv_builder_label(profconv_builder *builder, const profconv_lab
         label.unit = row->unit;
         label.numeric = 1;
     }
-    uint64_t hash = hash_label(&label);
+    uint64_t hash = hash_label(builder->model.mem.key, &label);
     profconv_id id = find_label(builder, &label, hash);
     return id ? id : add_label(builder, &label, hash);
 }
 
-static inline uint64_t hash_set(const profconv_id *labels, uint32_t count) {
-    return pfc_hash_bytes(labels, count * sizeof *labels);
+static inline uint64_t hash_set(uint64_t secret, const profconv_id *labels, uint32_t count) {
+    return pfc_hash_bytes_keyed(secret, labels, count * sizeof *labels);
 }
 
 static uint64_t rehash_set(const void *user, uint32_t row) {
     const pfc_model *m = (const pfc_model *)user;
-    return hash_set(m->label_items.data + m->label_sets.data[row].first, m->label_sets.data[row].count);
+    return hash_set(m->mem.key, m->label_items.data + m->label_sets.data[row].first, m->label_sets.data[row].count);
 }
 
 static inline profconv_id find_set(const profconv_builder *b, const profconv_id *labels, uint32_t count,
@@ -131,7 +132,7 @@ PFC_COLD static profconv_id add_set(profconv_builder *b, const profconv_id *labe
 profconv_id profconv_builder_label_set(profconv_builder *builder, const profconv_id *labels, uint32_t count) {
     if (pfc_stopped(builder) || count == 0)
         return 0;
-    uint64_t hash = hash_set(labels, count);
+    uint64_t hash = hash_set(builder->model.mem.key, labels, count);
     profconv_id id = find_set(builder, labels, count, hash);
     return id ? id : add_set(builder, labels, count, hash);
 }

@@ -14,18 +14,19 @@
 
 _Static_assert(sizeof(profconv_line) == 24, "lines are hashed and compared as bytes, so they have no padding");
 
-static inline uint64_t hash_address(profconv_id mapping, uint64_t address, uint32_t flags) {
-    return pfc_hash_mix(pfc_pair(mapping, flags & IDENTITY_FLAGS), address);
+static inline uint64_t hash_address(uint64_t secret, profconv_id mapping, uint64_t address, uint32_t flags) {
+    return pfc_hash_keyed(secret, pfc_pair(mapping, flags & IDENTITY_FLAGS), address);
 }
 
-static inline uint64_t hash_lines(uint64_t hash, const profconv_line *lines, uint32_t count) {
-    return count ? pfc_hash_mix(hash, pfc_hash_bytes(lines, count * sizeof *lines)) : hash;
+static inline uint64_t hash_lines(uint64_t secret, uint64_t hash, const profconv_line *lines, uint32_t count) {
+    return count ? pfc_hash_mix(hash, pfc_hash_bytes_keyed(secret, lines, count * sizeof *lines)) : hash;
 }
 
 static uint64_t rehash(const void *user, uint32_t row) {
     const pfc_model *m = (const pfc_model *)user;
     const profconv_location *l = &m->locations.data[row];
-    return hash_lines(hash_address(l->mapping, l->address, l->flags), m->lines.data + l->first_line, l->line_count);
+    return hash_lines(m->mem.key, hash_address(m->mem.key, l->mapping, l->address, l->flags),
+                      m->lines.data + l->first_line, l->line_count);
 }
 
 static inline profconv_id find(const profconv_builder *b, const profconv_location *key, const profconv_line *lines,
@@ -101,7 +102,7 @@ profconv_id profconv_builder_address_location(profconv_builder *builder, profcon
     if (pfc_stopped(builder))
         return 0;
     profconv_location key = {address, mapping, 0, 0, flags};
-    uint64_t hash = hash_address(mapping, address, flags);
+    uint64_t hash = hash_address(builder->model.mem.key, mapping, address, flags);
     profconv_id id = builder->append ? 0 : find(builder, &key, NULL, hash);
     return id ? id : add(builder, &key, NULL, hash);
 }
@@ -111,7 +112,8 @@ profconv_id profconv_builder_location(profconv_builder *builder, const profconv_
     if (pfc_stopped(builder))
         return 0;
     profconv_location key = {row->address, row->mapping, 0, line_count, row->flags};
-    uint64_t hash = hash_lines(hash_address(key.mapping, key.address, key.flags), lines, line_count);
+    uint64_t secret = builder->model.mem.key;
+    uint64_t hash = hash_lines(secret, hash_address(secret, key.mapping, key.address, key.flags), lines, line_count);
     profconv_id id = builder->append ? 0 : find(builder, &key, lines, hash);
     return id ? id : add(builder, &key, lines, hash);
 }

@@ -5,13 +5,15 @@
  */
 #include "libprofconv/model/build.h"
 
-static uint64_t hash_row(const profconv_mapping *r) {
-    uint64_t hash = pfc_hash_mix(pfc_hash_mix(r->start, r->limit), r->file_offset);
-    return pfc_hash_mix(pfc_hash_mix(hash, pfc_pair(r->file, r->build_id)), pfc_pair(r->kind, r->pid));
+static uint64_t hash_row(uint64_t secret, const profconv_mapping *r) {
+    uint64_t hash = pfc_hash_keyed(secret, pfc_hash_keyed(secret, r->start, r->limit), r->file_offset);
+    hash = pfc_hash_keyed(secret, hash, pfc_pair(r->file, r->build_id));
+    return pfc_hash_keyed(secret, hash, pfc_pair(r->kind, r->pid));
 }
 
 static uint64_t rehash(const void *user, uint32_t row) {
-    return hash_row(&((const pfc_model *)user)->mappings.data[row]);
+    const pfc_model *m = (const pfc_model *)user;
+    return hash_row(m->mem.key, &m->mappings.data[row]);
 }
 
 static int same(const profconv_mapping *a, const profconv_mapping *b) {
@@ -44,7 +46,7 @@ profconv_id profconv_builder_mapping(profconv_builder *builder, const profconv_m
     pfc_model *m = &builder->model;
     if (pfc_stopped(builder))
         return 0;
-    uint64_t hash = hash_row(row);
+    uint64_t hash = hash_row(m->mem.key, row);
     if (!builder->append) {
         profconv_id known = find(builder, row, hash);
         if (!known && pfc_index_pending(&builder->index.mappings, 1, m->mappings.count)) {
@@ -69,7 +71,7 @@ profconv_id profconv_builder_mapping(profconv_builder *builder, const profconv_m
  * compared in full, and goes away at the next growth. */
 static void index_again(profconv_builder *b, profconv_id id) {
     pfc_index *index = &b->index.mappings;
-    uint64_t hash = hash_row(&b->model.mappings.data[id]);
+    uint64_t hash = hash_row(b->model.mem.key, &b->model.mappings.data[id]);
     if (index->count == 0)
         return;
     pfc_probe probe = pfc_index_start(index, hash);

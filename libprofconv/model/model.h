@@ -27,10 +27,11 @@ typedef struct pfc_attribute {
 typedef struct pfc_values {
     int64_t *data;
     size_t capacity;
+    int64_t shortened; /* part of the sum that was charged to a shorter stack; builder only */
 } pfc_values;
 
 typedef struct pfc_model {
-    pfc_mem mem;            /* owns everything below but the report, which uses the same allocator outside the budget */
+    pfc_mem mem;            /* owns everything below but the report, which is outside the budget: it must be able to say what did not fit */
     profconv_limits limits; /* defaults filled in */
     profconv_report *report;
     profconv_info info;
@@ -80,6 +81,9 @@ struct profconv_builder {
     int append; /* verbatim, and not thawed: rows are kept without looking for equal ones */
     uint64_t saturated;
     uint64_t truncated;
+    uint64_t shortened; /* samples charged to a shorter stack, see PFC_SHORT */
+    int stacks_full;    /* on_limit=truncate: no node is added any more */
+    int rows_full;      /* the same: no sample row is, where one of an outer stack is there */
     int frozen;
     const struct pfc_unwinder_type *unwinder; /* lent to the reader at work, or NULL */
     const struct pfc_jitdump_type *jitdump;   /* the same */

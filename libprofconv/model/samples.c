@@ -32,8 +32,11 @@ static int resize_column(profconv_builder *b, void **data, size_t *capacity, siz
     if (*capacity >= want)
         return PROFCONV_OK;
     void *p = want > SIZE_MAX / size ? NULL : pfc_resize(&b->model.mem, *data, *capacity * size, want * size);
-    if (!p)
-        return pfc_builder_fail_memory(b);
+    if (!p) {
+        if (!b->model.mem.failed)
+            b->model.mem.failed = PROFCONV_E_NOMEM;
+        return b->model.mem.failed;
+    }
     *data = p;
     *capacity = want;
     return PROFCONV_OK;
@@ -41,9 +44,12 @@ static int resize_column(profconv_builder *b, void **data, size_t *capacity, siz
 
 #define COLUMN(v) (void **)(void *)&(v).data, &(v).capacity
 
+/* Room for one more row; 0, or a status that is not sticky yet. */
 PFC_COLD static int grow(profconv_builder *b) {
     pfc_model *m = &b->model;
     size_t old = m->sample_stacks.capacity;
+    if (m->sample_stacks.count < old)
+        return PROFCONV_OK;
     if (m->sample_stacks.count >= PFC_MAX_ROWS)
         return pfc_builder_fail_rows(b, "sample");
     /* Past 16 MiB a value column grows by half: old and new blocks are live at the same time. */
@@ -51,17 +57,16 @@ PFC_COLD static int grow(profconv_builder *b) {
     if (more > PFC_MAX_ROWS - old)
         more = PFC_MAX_ROWS - old;
     /* Near the budget the spare room is given up before the request is. */
-    uint64_t left = m->mem.limit > m->mem.live ? m->mem.limit - m->mem.live : 0;
-    uint64_t rows = left / (2 * sizeof(profconv_id) + m->values.count * sizeof(int64_t));
+    uint64_t rows = pfc_mem_left(&m->mem) / (2 * sizeof(profconv_id) + m->values.count * sizeof(int64_t));
     if (more > rows)
-        more = rows ? (size_t)rows : 1;
+        more = rows / 2 ? (size_t)(rows / 2) : 1;
     size_t want = old + more;
-    for (size_t i = 0; i < m->values.count; i++)
-        if (resize_column(b, COLUMN(m->values.data[i]), want, sizeof(int64_t)))
-            return b->error.status;
-    if (resize_column(b, COLUMN(m->sample_label_sets), want, sizeof(profconv_id)))
-        return b->error.status;
-    return resize_column(b, COLUMN(m->sample_stacks), want, sizeof(profconv_id));
+    int status = PROFCONV_OK;
+    for (size_t i = 0; !status && i < m->values.count; i++)
+        status = resize_column(b, COLUMN(m->values.data[i]), want, sizeof(int64_t));
+    if (!status)
+        status = resize_column(b, COLUMN(m->sample_label_sets), want, sizeof(profconv_id));
+    return status ? status : resize_column(b, COLUMN(m->sample_stacks), want, sizeof(profconv_id));
 }
 
 /* Appends a row of zeros; returns its slot, or 0. */
@@ -82,19 +87,68 @@ PFC_COLD static uint32_t add(profconv_builder *b, profconv_id stack, profconv_id
         pfc_builder_fail_id(b, "sample: label set", label_set);
         return 0;
     }
-    if (m->sample_stacks.count == m->sample_stacks.capacity && grow(b))
+    if (m->sample_stacks.count == m->sample_stacks.capacity && grow(b)) {
+        if (!pfc_stopped(b))
+            pfc_builder_fail_memory(b);
         return 0;
+    }
     size_t row = m->sample_stacks.count;
     m->sample_stacks.data[row] = stack;
     m->sample_label_sets.data[row] = label_set;
     for (size_t i = 0; i < m->values.count; i++)
         m->values.data[i].data[row] = 0;
     uint32_t slot = (uint32_t)row + 1;
-    if (!b->append && pfc_builder_index(b, &b->index.samples, hash, slot, rehash))
+    /* Rows that are kept as they come are looked for only once there is no room for more: the first of each is known then. */
+    int known = !b->append || (pfc_may_shorten(b) && !find(b, stack, label_set, hash));
+    if (known && pfc_builder_index(b, &b->index.samples, hash, slot, rehash))
         return 0;
     m->sample_stacks.count++;
     m->sample_label_sets.count++;
     return slot;
+}
+
+static int reserve(profconv_builder *b) {
+    int status = grow(b);
+    return status ? status : pfc_index_reserve(&b->model.mem, &b->index.samples, rehash, &b->model);
+}
+
+/* on_limit=truncate: the row of a sample that has none; past the share of memory that samples may take, the row of the deepest
+ * outer stack that has one with these labels. Sums stay what they are. */
+PFC_COLD static uint32_t place(profconv_builder *b, profconv_id stack, profconv_id label_set, int *shortened) {
+    const pfc_model *m = &b->model;
+    uint64_t hash;
+    uint32_t slot;
+    *shortened = stack >= PFC_SHORT;
+    if (*shortened)
+        stack -= PFC_SHORT;
+    if (stack >= m->stacks.count) {
+        pfc_builder_fail_id(b, "sample: stack", stack);
+        return 0;
+    }
+    hash = hash_key(stack, label_set);
+    if (*shortened && !b->append && (slot = find(b, stack, label_set, hash)) != 0)
+        return slot;
+    if (pfc_builder_fits(b, reserve, &b->rows_full))
+        return add(b, stack, label_set, hash);
+    if (pfc_stopped(b))
+        return 0;
+    for (profconv_id outer = stack;; outer = m->stacks.data[outer].parent) {
+        hash = hash_key(outer, label_set);
+        *shortened |= outer != stack;
+        if ((slot = find(b, outer, label_set, hash)) != 0)
+            return slot;
+        if (outer == 0)
+            return add(b, 0, label_set, hash);
+    }
+}
+
+static void count_shortened(profconv_builder *b, uint32_t first_type, const int64_t *values, uint32_t count) {
+    int overflow = 0;
+    b->shortened++;
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t *sum = &b->model.values.data[first_type + i].shortened;
+        *sum = pfc_add_sat_i64(*sum, values[i], &overflow);
+    }
 }
 
 void profconv_builder_sample(profconv_builder *builder, profconv_id stack, profconv_id label_set, uint32_t first_type,
@@ -109,8 +163,15 @@ void profconv_builder_sample(profconv_builder *builder, profconv_id stack, profc
     }
     uint64_t hash = hash_key(stack, label_set);
     uint32_t slot = builder->append ? 0 : find(builder, stack, label_set, hash);
-    if (slot == 0 && (slot = add(builder, stack, label_set, hash)) == 0)
-        return;
+    if (slot == 0) {
+        int shortened = 0;
+        slot = pfc_may_shorten(builder) ? place(builder, stack, label_set, &shortened)
+                                        : add(builder, stack, label_set, hash);
+        if (slot == 0)
+            return;
+        if (shortened)
+            count_shortened(builder, first_type, values, count);
+    }
     for (uint32_t i = 0; i < count; i++)
         pfc_builder_add_i64(builder, &m->values.data[first_type + i].data[slot - 1], values[i]);
 }
@@ -132,7 +193,7 @@ uint32_t profconv_builder_sample_type(profconv_builder *builder, const profconv_
     if (pfc_stopped(builder) || check_type(builder, row) || PFC_ROOM(builder, &m->sample_types, "sample type") ||
         PFC_ROOM(builder, &m->values, "sample type"))
         return UINT32_MAX;
-    pfc_values column = {NULL, m->sample_stacks.capacity};
+    pfc_values column = {NULL, m->sample_stacks.capacity, 0};
     if (column.capacity) {
         column.data = (int64_t *)pfc_alloc_zero(&m->mem, column.capacity * sizeof(int64_t));
         if (!column.data) {

@@ -7,13 +7,14 @@
 
 /* ---- source functions ---- */
 
-static uint64_t hash_source(const profconv_source *s) {
-    uint64_t hash = pfc_hash_mix(pfc_pair(s->parent, s->context), pfc_pair(s->line, s->discriminator));
+static uint64_t hash_source(uint64_t secret, const profconv_source *s) {
+    uint64_t hash = pfc_hash_keyed(secret, pfc_pair(s->parent, s->context), pfc_pair(s->line, s->discriminator));
     return pfc_hash_mix(hash, s->name);
 }
 
 static uint64_t rehash_source(const void *user, uint32_t row) {
-    return hash_source(&((const pfc_model *)user)->sources.data[row]);
+    const pfc_model *m = (const pfc_model *)user;
+    return hash_source(m->mem.key, &m->sources.data[row]);
 }
 
 static profconv_id find_source(const profconv_builder *b, const profconv_source *s, uint64_t hash) {
@@ -70,7 +71,7 @@ static profconv_id add_source(profconv_builder *b, const profconv_source *s, uin
 profconv_id profconv_builder_source(profconv_builder *builder, const profconv_source *row) {
     if (pfc_stopped(builder))
         return 0;
-    uint64_t hash = hash_source(row);
+    uint64_t hash = hash_source(builder->model.mem.key, row);
     profconv_id id = find_source(builder, row, hash);
     if (id == 0 && (id = add_source(builder, row, hash)) == 0)
         return 0;
@@ -94,12 +95,13 @@ profconv_id profconv_builder_source(profconv_builder *builder, const profconv_so
 
 /* ---- contexts ---- */
 
-static uint64_t hash_context(const profconv_context *c) {
-    return pfc_hash_mix(pfc_pair(c->parent, c->name), pfc_pair(c->line, c->discriminator));
+static uint64_t hash_context(uint64_t secret, const profconv_context *c) {
+    return pfc_hash_keyed(secret, pfc_pair(c->parent, c->name), pfc_pair(c->line, c->discriminator));
 }
 
 static uint64_t rehash_context(const void *user, uint32_t row) {
-    return hash_context(&((const pfc_model *)user)->contexts.data[row]);
+    const pfc_model *m = (const pfc_model *)user;
+    return hash_context(m->mem.key, &m->contexts.data[row]);
 }
 
 static profconv_id find_context(const profconv_builder *b, const profconv_context *c, uint64_t hash) {
@@ -118,7 +120,7 @@ profconv_id profconv_builder_context(profconv_builder *builder, const profconv_c
     pfc_model *m = &builder->model;
     if (pfc_stopped(builder))
         return 0;
-    uint64_t hash = hash_context(row);
+    uint64_t hash = hash_context(m->mem.key, row);
     profconv_id id = find_context(builder, row, hash);
     if (!id && pfc_index_pending(&builder->index.contexts, 1, m->contexts.count)) {
         if (pfc_builder_fill(builder, &builder->index.contexts, 1, m->contexts.count, rehash_context))
@@ -147,13 +149,14 @@ profconv_id profconv_builder_context(profconv_builder *builder, const profconv_c
 
 /* ---- body lines ---- */
 
-static inline uint64_t hash_body(profconv_id source, uint32_t line, uint32_t discriminator) {
-    return pfc_hash_mix(source, pfc_pair(line, discriminator));
+static inline uint64_t hash_body(uint64_t secret, profconv_id source, uint32_t line, uint32_t discriminator) {
+    return pfc_hash_keyed(secret, source, pfc_pair(line, discriminator));
 }
 
 static uint64_t rehash_body(const void *user, uint32_t row) {
-    const profconv_source_body *r = &((const pfc_model *)user)->source_bodies.data[row];
-    return hash_body(r->source, r->line, r->discriminator);
+    const pfc_model *m = (const pfc_model *)user;
+    const profconv_source_body *r = &m->source_bodies.data[row];
+    return hash_body(m->mem.key, r->source, r->line, r->discriminator);
 }
 
 static profconv_id find_body(const profconv_builder *b, const profconv_source_body *key, uint64_t hash) {
@@ -228,7 +231,7 @@ profconv_id profconv_builder_source_body(profconv_builder *builder, profconv_id 
     if (id == 0)
         id = follows(builder, &key);
     if (id == 0) {
-        uint64_t hash = hash_body(source, line, discriminator);
+        uint64_t hash = hash_body(builder->model.mem.key, source, line, discriminator);
         id = find_body(builder, &key, hash);
         if (id == 0 && (pfc_stopped(builder) || (id = add_body(builder, &key, hash)) == 0))
             return 0;

@@ -23,8 +23,18 @@ static inline profconv_id find(const profconv_builder *b, profconv_id parent, pr
     return 0;
 }
 
+static int reserve(profconv_builder *b) {
+    pfc_model *m = &b->model;
+    size_t count = m->stacks.count + 1;
+    return PFC_VEC_RESERVE(&m->mem, &m->stacks, count) || PFC_VEC_RESERVE(&m->mem, &m->stack_depths, count)
+               ? m->mem.failed
+               : pfc_index_reserve(&m->mem, &b->index.stacks, rehash, m);
+}
+
 PFC_COLD static profconv_id add(profconv_builder *b, profconv_id parent, profconv_id location, uint64_t hash) {
     pfc_model *m = &b->model;
+    if (pfc_is_short(b, parent))
+        return parent;
     if (pfc_index_pending(&b->index.stacks, 1, m->stacks.count)) {
         if (pfc_builder_fill(b, &b->index.stacks, 1, m->stacks.count, rehash))
             return 0;
@@ -44,6 +54,11 @@ PFC_COLD static profconv_id add(profconv_builder *b, profconv_id parent, profcon
     if (depth >= m->limits.max_depth) {
         b->truncated++;
         return parent;
+    }
+    if (pfc_may_shorten(b)) {
+        b->stacks_full |= m->stacks.count >= PFC_SHORT;
+        if (!pfc_builder_fits(b, reserve, &b->stacks_full))
+            return pfc_stopped(b) ? 0 : parent | PFC_SHORT;
     }
     if (PFC_ROOM(b, &m->stacks, "stack") || PFC_ROOM(b, &m->stack_depths, "stack"))
         return 0;
@@ -83,8 +98,8 @@ profconv_id profconv_builder_stack_leaf_first(profconv_builder *builder, const p
         uint64_t hash = hash_node(stack, locations[count]);
         profconv_id id = find(builder, stack, locations[count], hash);
         stack = id ? id : add(builder, stack, locations[count], hash);
-        if (stack == 0)
-            return 0; /* only after an error */
+        if (stack == 0 || pfc_is_short(builder, stack))
+            return stack; /* 0: only after an error */
     }
     return stack;
 }

@@ -74,7 +74,7 @@ profconv_id profconv_builder_string(profconv_builder *builder, const void *data,
         pfc_builder_fail(builder, PROFCONV_E_INVALID, "a string of %zu bytes at NULL", size);
         return 0;
     }
-    uint32_t hash = (uint32_t)pfc_hash_bytes(data, size);
+    uint32_t hash = (uint32_t)pfc_hash_bytes_keyed(builder->model.mem.key, data, size);
     profconv_id id = find(builder, data, size, hash);
     return id ? id : add(builder, (const char *)data, size, hash);
 }

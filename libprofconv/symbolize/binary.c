@@ -183,7 +183,7 @@ static int open_dwarf(pfc_binary *binary) {
     binary->dwarf_tried = 1;
     Dwarf *dwarf = pfc_image_dwarf(binary->debug ? binary->debug : binary->runtime);
     if (!dwarf)
-        return 0;
+        return binary->mem->failed;
     Dwarf *alt = binary->alt ? pfc_image_dwarf(binary->alt) : NULL;
     binary->alt_missing = !alt && (binary->debug ? binary->debug : binary->runtime)->has_altlink;
     if (alt)

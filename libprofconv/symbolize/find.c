@@ -235,6 +235,8 @@ int pfc_find_alt(pfc_image **out, pfc_mem *mem, pfc_image *image, const pfc_find
     static const char *const cached[] = {"debug", NULL};
     *out = NULL;
     Dwarf *dwarf = image->has_altlink ? pfc_image_dwarf(image) : NULL;
+    if (mem->failed)
+        return mem->failed;
     const char *name = NULL;
     const void *bytes = NULL;
     ssize_t size = dwarf ? dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bytes) : 0;

@@ -7,6 +7,7 @@
  * ET_REL files (kernel modules), and unpacking .gnu_debugdata. Its callbacks are our own, so it never looks for other
  * files.
  */
+#include "libprofconv/base/text.h"
 #include "libprofconv/symbolize/image.h"
 
 #include <errno.h>
@@ -14,6 +15,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define INFO_SHARE 64
+#define ABBREV_TIMES 4
 
 int pfc_open_regular(const char *path) {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -127,7 +131,7 @@ static void read_sections(pfc_image *image) {
 
 /* Goes on with a copy where sections are compressed in a way that elfutils does not know. */
 static void use_inflated(pfc_image *image) {
-    int copy = pfc_inflate_zstd_sections(image->mem, image->elf, image->fd);
+    int copy = pfc_inflate_zstd_sections(image->mem, image->elf, image->fd, &image->charged);
     if (copy < 0)
         return;
     Elf *elf = elf_begin(copy, ELF_C_READ_MMAP, NULL);
@@ -165,8 +169,11 @@ int pfc_image_open(pfc_image **out, pfc_mem *mem, const char *path, profconv_err
         if (!image->elf || elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &header))
             status = profconv_error_set(error, PROFCONV_E_FORMAT, PROFCONV_NO_OFFSET, 0, "%s: not an ELF file", path);
     }
-    if (!status)
+    if (!status && !mem->failed) {
         use_inflated(image);
+        if (mem->failed)
+            status = pfc_mem_error(mem, error);
+    }
     if (!status) {
         image->machine = header.e_machine;
         image->relocatable = header.e_type == ET_REL;
@@ -194,6 +201,7 @@ void pfc_image_close(pfc_image *image) {
         elf_end(image->elf);
     if (image->fd >= 0)
         close(image->fd);
+    pfc_mem_discharge(image->mem, image->charged);
     pfc_free(image->mem, image->segments, image->segment_capacity * sizeof *image->segments);
     pfc_free(image->mem, image->path, image->path ? image->path_size + 1 : 0);
     pfc_free(image->mem, image, sizeof *image);
@@ -241,12 +249,43 @@ int pfc_image_module(pfc_image *image) {
     return 0;
 }
 
+/* What elfutils will allocate for the debug information: sections that libelf inflates, and libdw's tables of units and
+ * abbreviations, by measurement. Pages of the file that are only mapped are the system's to take back, and are not counted. */
+static uint64_t debug_cost(Elf *elf) {
+    size_t names = 0;
+    uint64_t cost = 0;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return 0;
+    Elf_Scn *section = NULL;
+    while ((section = elf_nextscn(elf, section))) {
+        GElf_Shdr header;
+        GElf_Chdr compressed;
+        const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (!name || header.sh_type == SHT_NOBITS || strncmp(name, ".debug_", 7) != 0)
+            continue;
+        uint64_t size = header.sh_size;
+        if ((header.sh_flags & SHF_COMPRESSED) && gelf_getchdr(section, &compressed)) {
+            size = compressed.ch_size;
+            cost = pfc_add_sat(cost, size);
+        }
+        if (strcmp(name, ".debug_info") == 0)
+            cost = pfc_add_sat(cost, size / INFO_SHARE);
+        else if (strcmp(name, ".debug_abbrev") == 0)
+            cost = pfc_add_sat(cost, size * ABBREV_TIMES);
+    }
+    return cost;
+}
+
 Dwarf *pfc_image_dwarf(pfc_image *image) {
     if (image->dwarf_tried)
         return image->dwarf;
     image->dwarf_tried = 1;
     if (!image->has_debug_info)
         return NULL;
+    uint64_t cost = debug_cost(image->elf);
+    if (pfc_mem_charge(image->mem, cost))
+        return NULL;
+    image->charged += cost;
     if (image->relocatable) {
         Dwarf_Addr bias = 0;
         if (pfc_image_module(image) == 0)

@@ -38,6 +38,7 @@ struct pfc_image {
     char build_ids[PFC_MAX_BUILD_IDS][PFC_BUILD_ID_TEXT];
     pfc_segment *segments;
     size_t segment_count, segment_capacity;
+    uint64_t charged; /* to mem, for what elfutils and a copy in memory take */
 };
 
 typedef struct pfc_symbols {
@@ -76,7 +77,7 @@ void pfc_image_close(pfc_image *image);
 int pfc_image_is(const pfc_image *image, const char *id);
 /* Makes the libdwfl module for what libdw alone cannot do. 0 or -1. */
 int pfc_image_module(pfc_image *image);
-/* NULL when there is none. */
+/* NULL when there is none, or, with image->mem->failed set, no memory for it. */
 Dwarf *pfc_image_dwarf(pfc_image *image);
 /* Address of .text in a relocatable file (after libdwfl placed it, when it did). 0 or -1. */
 int pfc_image_text(const pfc_image *image, uint64_t *address, uint64_t *size);
@@ -85,8 +86,9 @@ int pfc_image_text_offset(const pfc_image *image, uint64_t *offset);
 
 /* ---- inflate.c ---- */
 /* A descriptor of a copy of the file in which sections compressed with zstd are inflated; -1 when there are none, or
- * they are damaged (they stay unread then). */
-int pfc_inflate_zstd_sections(pfc_mem *mem, Elf *elf, int fd);
+ * they are damaged (they stay unread then), or, with mem->failed set, no memory. The copy is charged to mem: *charged
+ * bytes. */
+int pfc_inflate_zstd_sections(pfc_mem *mem, Elf *elf, int fd, uint64_t *charged);
 
 /* ---- symbols.c ---- */
 int pfc_symbols_load(pfc_binary *binary);

@@ -8,9 +8,11 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
+#include "libprofconv/base/text.h"
 #include "libprofconv/symbolize/image.h"
 
 #define TYPE_ZSTD 2 /* ELFCOMPRESS_ZSTD, which older headers lack */
@@ -129,18 +131,33 @@ static int inflate_section(job *j, Elf_Scn *section) {
     return 0;
 }
 
-int pfc_inflate_zstd_sections(pfc_mem *mem, Elf *elf, int fd) {
-    GElf_Shdr header;
-    GElf_Chdr compressed;
+/* How large the copy will be; 0 when no section needs it. */
+static uint64_t copy_size(Elf *elf, int fd) {
+    struct stat file;
+    uint64_t size = 0;
     Elf_Scn *section = NULL;
-    int found = 0;
-    while (!found && (section = elf_nextscn(elf, section)) != NULL)
-        found = is_zstd(section, &header, &compressed);
-    if (!found)
+    while ((section = elf_nextscn(elf, section)) != NULL) {
+        GElf_Shdr header;
+        GElf_Chdr compressed;
+        if (is_zstd(section, &header, &compressed))
+            size = pfc_add_sat(size, pfc_add_sat(compressed.ch_size, 16));
+    }
+    if (size && fstat(fd, &file) == 0)
+        size = pfc_add_sat(size, (uint64_t)file.st_size);
+    return size;
+}
+
+int pfc_inflate_zstd_sections(pfc_mem *mem, Elf *elf, int fd, uint64_t *charged) {
+    uint64_t size = copy_size(elf, fd);
+    *charged = 0;
+    if (size == 0)
         return -1;
     job *j = pfc_alloc_zero(mem, sizeof *j);
-    if (!j)
+    if (!j || pfc_mem_charge(mem, size)) {
+        pfc_free(mem, j, sizeof *j);
         return -1;
+    }
+    Elf_Scn *section = NULL;
     j->elf = elf;
     j->from = fd;
     j->to = memfd_create("profconv", MFD_CLOEXEC);
@@ -149,7 +166,6 @@ int pfc_inflate_zstd_sections(pfc_mem *mem, Elf *elf, int fd) {
     j->members = status == 0 && gelf_getclass(elf) == ELFCLASS32 ? &layout32 : &layout64;
     if (status == 0)
         status = copy_file(j);
-    section = NULL;
     while (status == 0 && (section = elf_nextscn(elf, section)) != NULL)
         status = inflate_section(j, section);
     ZSTD_freeDStream(j->stream);
@@ -159,5 +175,9 @@ int pfc_inflate_zstd_sections(pfc_mem *mem, Elf *elf, int fd) {
         close(copy);
         copy = -1;
     }
+    if (copy < 0)
+        pfc_mem_discharge(mem, size);
+    else
+        *charged = size;
     return copy;
 }

@@ -51,8 +51,8 @@ profconv_string pfc_rows_keep(pfc_rows *r, profconv_string text) {
 
 /* The row of a key, made if missing; 0: out of memory. */
 static uint32_t find(pfc_rows *r, profconv_string name, profconv_string file, int64_t line, profconv_string mapping) {
-    uint64_t hash = pfc_hash_mix(pfc_hash_mix(pfc_hash_bytes(name.data, name.size), (uint64_t)line),
-                                 pfc_hash_bytes(file.data, file.size));
+    uint64_t hash = pfc_hash_keyed(r->mem.key, pfc_hash_bytes_keyed(r->mem.key, name.data, name.size), (uint64_t)line);
+    hash = pfc_hash_keyed(r->mem.key, hash, pfc_hash_bytes_keyed(r->mem.key, file.data, file.size));
     uint32_t id;
     if (r->index.size) {
         pfc_probe probe = pfc_index_start(&r->index, hash);

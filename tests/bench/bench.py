@@ -255,6 +255,36 @@ def repeat_in_time(source, target, megabytes):
     os.rename(target + ".part", target)
 
 
+def sized(args, megabytes):
+    """One size of a sweep: the same samples over and over, each time later, so that what is distinct does not grow."""
+    data = os.path.join(args.work, "sized-%d.data" % megabytes)
+    if not os.path.exists(data):
+        repeat_in_time(recording(args, 10), data, megabytes)
+    out = os.path.join(args.work, "sized.pb.gz")
+    result = compare(args, [args.profconv, "convert", "-q", "-s", "convert.symbolize=no", "-o", out, data])
+    return data, result, "cost by size: MB/s and peak should stay"
+
+
+@row
+def size_10(args):
+    """perf.data → pprof, no symbols, 10 MB"""
+    return sized(args, 11)
+
+
+@row
+def size_100(args):
+    """the same, 100 MB"""
+    return sized(args, 100)
+
+
+@row
+def size_1000(args):
+    """the same, 1 GB"""
+    if args.quick:
+        raise Skip("1 GB is no smoke test")
+    return sized(args, 1000)
+
+
 def dwarf_recording(args):
     """Stacks of a program without frame pointers, dumped by 8 KiB."""
     megabytes = 50 if args.quick else 600

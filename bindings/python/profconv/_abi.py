@@ -82,6 +82,8 @@ E_MISSING_FACET = -9
 E_NOT_FOUND = -10
 E_CALLBACK = -11
 E_INTERNAL = -12
+ON_LIMIT_FAIL = 0
+ON_LIMIT_TRUNCATE = 1
 FACET_SYMBOLS = 1
 FACET_ADDRESSES = 2
 FACET_LINES = 4
@@ -135,7 +137,7 @@ class Allocator(Structure):
 class Limits(Structure):
     _fields_ = [("struct_size", c_size_t), ("max_memory", c_uint64), ("max_inflated", c_uint64),
                 ("max_inflate_ratio", c_uint32), ("max_depth", c_uint32), ("max_string", c_uint32),
-                ("reserved", c_uint32)]
+                ("on_limit", c_uint32)]
 
 
 class Setting(Structure):

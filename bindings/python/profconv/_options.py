@@ -9,7 +9,8 @@ from . import _abi as abi
 from ._errors import InvalidError
 from ._lib import call, encode, failed, lib, new
 
-LIMITS = ("max_memory", "max_inflated", "max_inflate_ratio", "max_depth", "max_string")
+LIMITS = ("max_memory", "max_inflated", "max_inflate_ratio", "max_depth", "max_string", "on_limit")
+ON_LIMIT = {"fail": abi.ON_LIMIT_FAIL, "truncate": abi.ON_LIMIT_TRUNCATE}
 
 
 def make_limits(values):
@@ -21,6 +22,10 @@ def make_limits(values):
     for name, value in chosen.items():
         if value is None:
             continue
+        if name == "on_limit":
+            if value not in ON_LIMIT:
+                raise InvalidError(f"on_limit: {value!r}; there are: {', '.join(ON_LIMIT)}")
+            value = ON_LIMIT[value]
         value = int(value)
         bits = 8 * getattr(abi.Limits, name).size
         if not 0 <= value < 1 << bits:

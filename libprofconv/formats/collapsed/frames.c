@@ -12,12 +12,12 @@
 
 static uint64_t text_hash(const void *user, uint32_t row) {
     const pfc_frame_texts *texts = (const pfc_frame_texts *)user;
-    return pfc_hash_bytes(texts->bytes.data + texts->rows.data[row].offset, texts->rows.data[row].size);
+    return pfc_hash_bytes_keyed(texts->bytes.mem->key, texts->bytes.data + texts->rows.data[row].offset, texts->rows.data[row].size);
 }
 
 static int intern(pfc_frames *f, const char *data, size_t size, uint32_t *id) {
     pfc_frame_texts *texts = &f->texts;
-    uint64_t hash = pfc_hash_bytes(data, size);
+    uint64_t hash = pfc_hash_bytes_keyed(f->mem->key, data, size);
     pfc_probe probe = pfc_index_start(&texts->index, hash);
     while ((*id = pfc_index_next(&texts->index, &probe)) != 0) {
         const pfc_frame_text *row = &texts->rows.data[*id];

@@ -116,7 +116,7 @@ static profconv_id make_location(reading *r, const char *text, size_t size) {
 static uint64_t known_hash(const void *user, uint32_t row) { return ((const reading *)user)->known.data[row].hash; }
 
 static int location_of(reading *r, const char *text, size_t size, profconv_id *location) {
-    uint64_t hash = pfc_hash_bytes(text, size);
+    uint64_t hash = pfc_hash_bytes_keyed(r->mem.key, text, size);
     pfc_probe probe = pfc_index_start(&r->index, hash);
     uint32_t row;
     while ((row = pfc_index_next(&r->index, &probe)) != 0) {
@@ -131,7 +131,7 @@ static int location_of(reading *r, const char *text, size_t size, profconv_id *l
     }
     known_frame known = {hash, profconv_builder_string(r->builder, text, size), make_location(r, text, size)};
     *location = known.location;
-    int status = PFC_VEC_PUSH(&r->mem, &r->known, known);
+    int status = r->mem.failed ? r->mem.failed : PFC_VEC_PUSH(&r->mem, &r->known, known);
     if (status)
         return status;
     if (r->known.count > UINT32_MAX)
@@ -399,7 +399,7 @@ static int read_input(void *user, profconv_input *input, profconv_builder *build
     reading r;
     (void)user;
     memset(&r, 0, sizeof r);
-    pfc_mem_init(&r.mem, NULL, profconv_builder_limits(builder)->max_memory);
+    pfc_mem_init(&r.mem, profconv_builder_allocator(builder), profconv_builder_limits(builder)->max_memory);
     r.builder = builder;
     r.options = options;
     r.error = error;

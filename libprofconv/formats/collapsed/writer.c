@@ -340,7 +340,7 @@ static int write_profile(void *user, const profconv_profile *profile, profconv_o
     pfc_frame_style style;
     profconv_error own = {0};
     (void)user;
-    pfc_mem_init(&w.mem, NULL, 0);
+    pfc_mem_init(&w.mem, profconv_profile_allocator(profile), 0);
     w.profile = profile;
     w.output = output;
     w.options = options;

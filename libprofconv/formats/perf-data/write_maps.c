@@ -137,7 +137,7 @@ static int joins(const pw_unit *a, const pw_unit *b, uint64_t *up) {
 
 /* Pieces that say where they are come first, so that the others find them. */
 static int unite_units(pw_writer *w) {
-    pfc_index index = {NULL, 0, 0};
+    pfc_index index = {0};
     int status = 0;
     for (int native = 1; native >= 0 && !status; native--)
         for (uint32_t i = 0; i < w->units.count && !status; i++) {

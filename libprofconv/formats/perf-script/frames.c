@@ -17,7 +17,7 @@
 static uint64_t line_hash(const void *user, uint32_t row) { return ((const ps_reader *)user)->lines.data[row].hash; }
 
 int ps_line_find(const ps_reader *r, ps_text line, uint32_t *row, uint64_t *hash) {
-    *hash = pfc_hash_bytes(line.data, line.size);
+    *hash = pfc_hash_bytes_keyed(r->mem.key, line.data, line.size);
     pfc_probe probe = pfc_index_start(&r->line_index, *hash);
     while ((*row = pfc_index_next(&r->line_index, &probe)) != 0) {
         const ps_line *known = &r->lines.data[*row];
@@ -259,7 +259,7 @@ static int group_lines(ps_reader *r, const ps_item *items, size_t count, size_t 
 static uint64_t group_hash(const void *user, uint32_t row) { return ((const ps_reader *)user)->groups.data[row].hash; }
 
 static int group_find(ps_reader *r, const ps_item *items, size_t count, uint32_t *row) {
-    uint64_t hash = pfc_hash_bytes(items, count * sizeof *items);
+    uint64_t hash = pfc_hash_bytes_keyed(r->mem.key, items, count * sizeof *items);
     pfc_probe probe = pfc_index_start(&r->group_index, hash);
     while ((*row = pfc_index_next(&r->group_index, &probe)) != 0) {
         const ps_group *g = &r->groups.data[*row];

@@ -275,7 +275,7 @@ static int read_fields(pfc_pprof_reader_state *r, profconv_input *input) {
         if (want > SIZE_MAX)
             want = SIZE_MAX;
         int status = profconv_input_window(input, (size_t)want, &data, &got, r->error);
-        if (status == PROFCONV_E_LIMIT) /* a length that no real field has: most likely damage, so say where */
+        if (status == PROFCONV_E_LIMIT && want > (uint64_t)256 << 20) /* no real field has it: most likely damage, so say where */
             return profconv_error_set(r->error, PROFCONV_E_LIMIT, r->offset, 0,
                                       "offset 0x%" PRIx64 ": field of %" PRIu64 " bytes, too large to be read",
                                       r->offset, want);

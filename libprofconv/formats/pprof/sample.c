@@ -20,7 +20,7 @@ typedef struct sample_label {
 static uint64_t label_set_rehash(const void *user, uint32_t row) {
     const pfc_pprof_reader_state *r = user;
     const pfc_pprof_label_set *set = &r->label_sets.data[row];
-    return pfc_hash_bytes(r->label_bytes.data + set->first, set->size);
+    return pfc_hash_bytes_keyed(r->mem.key, r->label_bytes.data + set->first, set->size);
 }
 
 static size_t put_number(uint8_t *out, uint64_t value) {
@@ -66,7 +66,7 @@ static int intern_label_set(pfc_pprof_reader_state *r, size_t first, uint32_t *r
     if (size > UINT32_MAX)
         return pfc_pprof_too_many(r, "bytes of labels in one sample");
     const uint8_t *bytes = r->label_bytes.data + first;
-    uint64_t hash = pfc_hash_bytes(bytes, size);
+    uint64_t hash = pfc_hash_bytes_keyed(r->mem.key, bytes, size);
     if (r->label_index.size != 0) {
         pfc_probe probe = pfc_index_start(&r->label_index, hash);
         uint32_t found;

@@ -14,14 +14,14 @@ const char *const pfc_view_kind_names[PFC_VIEW_KINDS] = {"root", "user",    "lib
 
 static uint64_t text_hash(const void *user, uint32_t row) {
     const pfc_view_frames *f = (const pfc_view_frames *)user;
-    return pfc_hash_bytes(f->bytes.data + f->texts.data[row].offset, f->texts.data[row].size);
+    return pfc_hash_bytes_keyed(f->mem->key, f->bytes.data + f->texts.data[row].offset, f->texts.data[row].size);
 }
 
 int pfc_view_text_of(pfc_view_frames *f, const char *data, size_t size, uint32_t *id) {
     *id = 0;
     if (size == 0)
         return 0;
-    uint64_t hash = pfc_hash_bytes(data, size);
+    uint64_t hash = pfc_hash_bytes_keyed(f->mem->key, data, size);
     pfc_probe probe = pfc_index_start(&f->text_index, hash);
     while ((*id = pfc_index_next(&f->text_index, &probe)) != 0) {
         const pfc_view_text *row = &f->texts.data[*id];
