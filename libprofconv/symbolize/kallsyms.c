@@ -13,6 +13,7 @@
 #include "libprofconv/symbolize/pass.h"
 
 #define MAX_LINE 65536
+#define MAX_WAITING 512
 
 typedef struct {
     uint64_t address;
@@ -31,6 +32,11 @@ typedef struct {
     int found;
     uint64_t nonzero;
     pfc_kallsyms_facts *facts;
+    /* The list is nearly sorted, so that symbol after symbol is the best one yet for a key: the last one waits here. */
+    int waits;
+    size_t waits_for; /* key */
+    size_t waiting_size;
+    char waiting[MAX_WAITING]; /* its line from the name on */
 } reading;
 
 /* There are more than a hundred thousand lines, and few of them name what was sampled: what is not needed to say so is left. */
@@ -47,17 +53,25 @@ static int parse(const char *p, const char *end, kernel_symbol *symbol) {
     return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
-static size_t name_size(const kernel_symbol *symbol) {
-    const char *stop = symbol->name;
-    while (stop < symbol->end && *stop != '\t' && *stop != ' ')
+static size_t name_size(const char *name, const char *end) {
+    const char *stop = name;
+    while (stop < end && *stop != '\t' && *stop != ' ')
         stop++;
-    return (size_t)(stop - symbol->name);
+    return (size_t)(stop - name);
+}
+
+static int settle(reading *r) {
+    if (!r->waits)
+        return 0;
+    r->waits = 0;
+    return pfc_answers_name(r->answers, r->waits_for, r->waits_for + 1, r->waiting,
+                            name_size(r->waiting, r->waiting + r->waiting_size));
 }
 
 static int is_reference(const reading *r, const kernel_symbol *symbol) {
     size_t size = strlen(r->reference);
     return !symbol->module && (size_t)(symbol->end - symbol->name) >= size &&
-           memcmp(r->reference, symbol->name, size) == 0 && name_size(symbol) == size;
+           memcmp(r->reference, symbol->name, size) == 0 && name_size(symbol->name, symbol->end) == size;
 }
 
 static int take(reading *r, const kernel_symbol *symbol) {
@@ -72,12 +86,22 @@ static int take(reading *r, const kernel_symbol *symbol) {
     r->facts->symbols++;
     r->nonzero += symbol->address != 0;
     uint64_t address = symbol->address + (symbol->module ? 0 : r->slide);
-    size_t at = pfc_answers_at(r->answers, address);
+    size_t at = pfc_answers_at(r->answers, address), size = (size_t)(symbol->end - symbol->name);
+    int same = r->waits && r->waits_for == at, named = at < r->answers->count && (same || r->answers->name[at]);
     /* The first of several names at one address wins: that is the one with the file's own order (aliases follow). */
-    if (at == r->answers->count || (r->answers->name[at] && r->best[at] >= address))
+    if (at == r->answers->count || (named && r->best[at] >= address))
         return 0;
+    int status = same ? 0 : settle(r);
+    if (status)
+        return status;
     r->best[at] = address;
-    return pfc_answers_name(r->answers, at, at + 1, symbol->name, name_size(symbol));
+    r->waits = size <= sizeof r->waiting;
+    if (!r->waits)
+        return pfc_answers_name(r->answers, at, at + 1, symbol->name, name_size(symbol->name, symbol->end));
+    r->waits_for = at;
+    r->waiting_size = size;
+    memcpy(r->waiting, symbol->name, size);
+    return 0;
 }
 
 static int read_all(reading *r, const char *path, profconv_error *error) {
@@ -95,6 +119,8 @@ static int read_all(reading *r, const char *path, profconv_error *error) {
         if (parse(line, line + size, &symbol) && (status = take(r, &symbol)) != 0)
             profconv_error_set(error, status, PROFCONV_NO_OFFSET, 0, "%s: no memory for its names", path);
     }
+    if (!status && (status = settle(r)) != 0)
+        profconv_error_set(error, status, PROFCONV_NO_OFFSET, 0, "%s: no memory for its names", path);
     profconv_input_free(input);
     if (fd >= 0)
         close(fd);
