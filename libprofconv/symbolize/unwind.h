@@ -63,6 +63,8 @@ int pfc_unwind_row(pfc_unwinder *u, pfc_unwind_module *module, const pfc_unwind_
 int pfc_unwind_site_get(pfc_unwinder *u, uint64_t pc, int interrupted, const pfc_unwind_site **out);
 /* Bytes of a segment that programs cannot write, so that the file has what memory had. Nonzero on success. */
 int pfc_unwind_read_file(pfc_unwinder *u, pfc_unwind_module *module, uint64_t offset, unsigned size, uint64_t *out);
+/* Kind of the branch whose first bytes are `code`, the lowest first. machine: EM_*. */
+pfc_branch_kind pfc_branch_of(unsigned machine, uint64_t code);
 /* Kind of the branch instruction at an offset of the file. */
 pfc_branch_kind pfc_unwind_branch(pfc_unwinder *u, pfc_unwind_module *module, uint64_t offset);
 void pfc_unwind_modules_free(pfc_unwinder *u);

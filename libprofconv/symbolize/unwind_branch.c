@@ -58,16 +58,14 @@ static pfc_branch_kind aarch64(uint32_t code) {
     }
 }
 
+pfc_branch_kind pfc_branch_of(unsigned machine, uint64_t code) {
+    return machine == EM_X86_64 ? x86_64(code) : machine == EM_AARCH64 ? aarch64((uint32_t)code) : PFC_BRANCH_UNKNOWN;
+}
+
 pfc_branch_kind pfc_unwind_branch(pfc_unwinder *u, pfc_unwind_module *module, uint64_t offset) {
     uint64_t code = 0;
     unsigned size = 8; /* less at the end of a segment; what is not there reads as zero */
     while (size && !pfc_unwind_read_file(u, module, offset, size, &code))
         size /= 2;
-    if (!size)
-        return PFC_BRANCH_UNKNOWN;
-    switch (module->binary->runtime->machine) {
-    case EM_X86_64: return x86_64(code);
-    case EM_AARCH64: return aarch64((uint32_t)code);
-    default: return PFC_BRANCH_UNKNOWN;
-    }
+    return size ? pfc_branch_of(module->binary->runtime->machine, code) : PFC_BRANCH_UNKNOWN;
 }

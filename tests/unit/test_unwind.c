@@ -13,6 +13,7 @@
 
 #include "libprofconv/base/unwind.h"
 #include "libprofconv/symbolize/cfi.h"
+#include "libprofconv/symbolize/unwind.h"
 
 static const unsigned char ident[EI_NIDENT] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
 
@@ -348,6 +349,53 @@ static void test_aarch64(void **state) {
     assert_int_equal(walk(&s.in, framed, 2).end, PFC_UNWIND_COMPLETE);
 }
 
+/* Encodings by the architectures' manuals. */
+static void test_branch_kinds(void **state) {
+    (void)state;
+    static const struct {
+        unsigned machine;
+        uint64_t code; /* lowest byte first */
+        pfc_branch_kind kind;
+    } rows[] = {
+        {EM_X86_64, 0x12345678e8, PFC_BRANCH_CALL},       /* call rel32 */
+        {EM_X86_64, 0xd0ff, PFC_BRANCH_CALL},             /* call *%rax */
+        {EM_X86_64, 0xd4ff41, PFC_BRANCH_CALL},           /* call *%r12 */
+        {EM_X86_64, 0x081054ff3e, PFC_BRANCH_CALL},       /* notrack call *8(%rax,%rdx) */
+        {EM_X86_64, 0x0000001225ff, PFC_BRANCH_INDIRECT}, /* jmp *0x12(%rip) */
+        {EM_X86_64, 0x0000001225fff2, PFC_BRANCH_INDIRECT}, /* bnd jmp */
+        {EM_X86_64, 0xe0ff3e, PFC_BRANCH_INDIRECT},       /* notrack jmp *%rax */
+        {EM_X86_64, 0xc3, PFC_BRANCH_RETURN},
+        {EM_X86_64, 0xc3f3, PFC_BRANCH_RETURN},
+        {EM_X86_64, 0x0010c2, PFC_BRANCH_RETURN},         /* ret $16 */
+        {EM_X86_64, 0x10eb, PFC_BRANCH_JUMP},
+        {EM_X86_64, 0x12345678e9, PFC_BRANCH_JUMP},
+        {EM_X86_64, 0x1074, PFC_BRANCH_JUMP},             /* je */
+        {EM_X86_64, 0x12345678850f, PFC_BRANCH_JUMP},     /* jne rel32 */
+        {EM_X86_64, 0x050f, PFC_BRANCH_UNKNOWN},          /* syscall */
+        {EM_X86_64, 0x35ff, PFC_BRANCH_UNKNOWN},          /* push */
+        {EM_X86_64, 0x90, PFC_BRANCH_UNKNOWN},
+        {EM_X86_64, UINT64_C(0x6666666666666666), PFC_BRANCH_UNKNOWN},
+        {EM_AARCH64, 0x94000010, PFC_BRANCH_CALL},        /* bl */
+        {EM_AARCH64, 0xd63f0100, PFC_BRANCH_CALL},        /* blr x8 */
+        {EM_AARCH64, 0xd73f0909, PFC_BRANCH_CALL},        /* blraa x8, x9 */
+        {EM_AARCH64, 0xd63f091f, PFC_BRANCH_CALL},        /* blraaz x8 */
+        {EM_AARCH64, 0xd61f0200, PFC_BRANCH_INDIRECT},    /* br x16 */
+        {EM_AARCH64, 0xd65f03c0, PFC_BRANCH_RETURN},      /* ret */
+        {EM_AARCH64, 0xd65f0bff, PFC_BRANCH_RETURN},      /* retaa */
+        {EM_AARCH64, 0x14000010, PFC_BRANCH_JUMP},        /* b */
+        {EM_AARCH64, 0x54000041, PFC_BRANCH_JUMP},        /* b.ne */
+        {EM_AARCH64, 0xb4000048, PFC_BRANCH_JUMP},        /* cbz x8 */
+        {EM_AARCH64, 0x37000048, PFC_BRANCH_JUMP},        /* tbnz w8, #0 */
+        {EM_AARCH64, 0xd4000001, PFC_BRANCH_UNKNOWN},     /* svc */
+        {EM_AARCH64, 0xd69f03e0, PFC_BRANCH_UNKNOWN},     /* eret */
+        {EM_S390, 0xd65f03c0, PFC_BRANCH_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (pfc_branch_of(rows[i].machine, rows[i].code) != rows[i].kind)
+            fail_msg("row %zu, code %llx: kind %d", i, (unsigned long long)rows[i].code,
+                     (int)pfc_branch_of(rows[i].machine, rows[i].code));
+}
+
 static void test_memory_limit(void **state) {
     (void)state;
     static const pfc_unwind_maps maps = {NULL, find, describe};
@@ -364,6 +412,7 @@ int main(void) {
         cmocka_unit_test(test_hostile_instructions), cmocka_unit_test(test_damaged_tables),
         cmocka_unit_test(test_expressions),    cmocka_unit_test(test_frame_pointers),
         cmocka_unit_test(test_aarch64),        cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_branch_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
