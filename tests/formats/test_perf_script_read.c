@@ -217,6 +217,65 @@ static void test_branch_entries(void **state) {
     assert_int_equal(ps_next_branch(line, &at, &b), 0);
 }
 
+/* What is printed of branch stacks beside their addresses: counted as left out, and no frames are made of it. */
+static void test_branches_by_name(void **state) {
+    static const char named[] =
+        /* below a call chain; behind a frame, without a blank; behind a frame without a file */
+        "a 5 1.000000: 1 cycles: \n\t 10 f (/x)\n\t 20 main (/x)\n g(int, a/b)+0x5/f+0x0/P/-/-/0  f+0x9/[unknown]/M/X/A/12/COND/-\n"
+        "b 5 1.000001: 1 cycles:      5555 f (/x (deleted))main+0x5(/x (deleted))/f+0x0(/x (deleted))/PM/-/-/0 \n"
+        "c 5 1.000002: 1 cycles:     55555 fmain+0x5/f+0x0/-/-/-/0 \n";
+    static const char code[] = "a 5 1.000000: 1 cycles:      5555 f (/x)\n"
+                               "\tmain+12:\n"
+                               "\t0000000000005540\tinsn: 72 1d                   \t# PRED 3 cycles [3]\n"
+                               "\t0000000000005550\tpush %rbp\n"
+                               "a 5 1.000001: 1 cycles: \n\t            5555 f (/x)\n\n";
+    (void)state;
+    profconv_profile *p = read_ok(named, "");
+    assert_string_equal(stack_text(p, 0), "main|f");
+    assert_string_equal(stack_text(p, 1), "f");
+    assert_string_equal(stack_text(p, 2), "?");
+    assert_int_equal(leaf_of(p, 2)->address, 0x55555);
+    assert_int_equal(note_count(p, "branch-names"), 3);
+    assert_int_equal(note_count(p, "other-lines"), 0);
+    assert_int_equal(profconv_profile_facets(p) & PROFCONV_FACET_BRANCHES, 0);
+    profconv_profile_free(p);
+    p = read_ok(code, "");
+    assert_int_equal(profconv_profile_total(p, 0), 2);
+    for (uint32_t i = 0; i < profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE); i++)
+        assert_string_equal(stack_text(p, i), "f");
+    assert_int_equal(note_count(p, "branch-instructions"), 2);
+    assert_int_equal(note_count(p, "other-lines"), 1);
+    profconv_profile_free(p);
+}
+
+/* Many more lines than a generation keeps, some of them again and again: every line means what it meant the first time. */
+static void test_distinct_lines(void **state) {
+    enum { SAMPLES = 3000, FRAMES = 8, LINE = 64 };
+    char *text = (char *)malloc((size_t)SAMPLES * (FRAMES + 2) * LINE), *at = text;
+    (void)state;
+    assert_non_null(text);
+    for (int i = 0; i < SAMPLES; i++) {
+        at += sprintf(at, "a 5 1.%06d: 1 cycles: \n", i);
+        for (int k = 0; k < FRAMES - 2; k++)
+            at += sprintf(at, "\t %x f%d+0x%x (/x)\n", 0x1000 + i * FRAMES + k, (i + k) % 50, k);
+        at += sprintf(at, "\t 20 in (inlined)\n\t 20 loop (/x)\n\t 30 main (/x)\n\n");
+    }
+    profconv_profile *p = read_ok(text, "");
+    assert_int_equal(profconv_profile_total(p, 0), SAMPLES);
+    assert_int_equal(profconv_profile_rows(p, PROFCONV_TABLE_SAMPLE), SAMPLES);
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        char expected[200] = "main|loop>in";
+        for (int k = FRAMES - 3; k >= 0; k--)
+            sprintf(expected + strlen(expected), "|f%d", ((int)i + k) % 50);
+        assert_string_equal(stack_text(p, i), expected);
+        assert_int_equal(leaf_of(p, i)->address, 0x1000 + i * FRAMES);
+    }
+    /* (none), 6 a sample, "loop" with "in", "main" */
+    assert_int_equal(profconv_profile_rows(p, PROFCONV_TABLE_LOCATION), 1 + SAMPLES * (FRAMES - 2) + 2);
+    profconv_profile_free(p);
+    free(text);
+}
+
 static void test_addresses(void **state) {
     /* Leaf as it is, callers one byte before; the first user frame below the kernel's is where it was interrupted. */
     static const char text[] = "app 5/5 1.000000: 3 cycles: \n"
@@ -495,6 +554,8 @@ int main(void) {
         cmocka_unit_test(test_headers),
         cmocka_unit_test(test_frames),
         cmocka_unit_test(test_branch_entries),
+        cmocka_unit_test(test_branches_by_name),
+        cmocka_unit_test(test_distinct_lines),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_raw_addresses),
         cmocka_unit_test(test_inlined),

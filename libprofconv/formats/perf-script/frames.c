@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From frame lines to locations and stacks. Text has millions of frame lines and thousands of different ones, so a line
- * is looked at once, and found by its bytes from then on; a thread's stack is compared with its last one from the root.
+ * From frame lines to locations and stacks. A thread's stack is compared with its last one from the root.
  *
  * Inlined frames have the address of the frame they are in. perf prints them innermost first with the function itself
  * (which has the file) last; perf 6.1 with GNU addr2line prints the function first and once more, by its plain name,
@@ -9,82 +8,7 @@
  */
 #include "libprofconv/formats/perf-script/ps.h"
 
-#define KERNEL_MIN UINT64_C(0xffff800000000000)
 #define RAW_MIN (UINT64_C(1) << 40) /* no file is that long */
-
-/* ---- lines ---- */
-
-static uint64_t line_hash(const void *user, uint32_t row) { return ((const ps_reader *)user)->lines.data[row].hash; }
-
-int ps_line_find(const ps_reader *r, ps_text line, uint32_t *row, uint64_t *hash) {
-    *hash = pfc_hash_bytes_keyed(r->mem.key, line.data, line.size);
-    pfc_probe probe = pfc_index_start(&r->line_index, *hash);
-    while ((*row = pfc_index_next(&r->line_index, &probe)) != 0) {
-        const ps_line *known = &r->lines.data[*row];
-        if (known->size == line.size && memcmp(known->text, line.data, line.size) == 0)
-            return 1;
-    }
-    return 0;
-}
-
-static profconv_id intern(ps_reader *r, ps_text t) { return profconv_builder_string(r->builder, t.data, t.size); }
-
-static int frame_line(ps_reader *r, ps_text text, ps_line *out) {
-    ps_frame frame;
-    if (!ps_parse_frame(text, &frame))
-        return 0;
-    out->kind = PS_LINE_FRAME;
-    out->inlined = frame.inlined;
-    out->has_dso = frame.has_dso;
-    out->address = frame.address;
-    out->name = intern(r, frame.symbol);
-    out->dso = PS_NONE;
-    if (frame.dso.size > 0 && (out->dso = ps_dso_named(r, frame.dso, 0)) == PS_NONE)
-        return -1;
-    if (frame.has_offset && out->dso != PS_NONE) {
-        out->address = frame.offset;
-        out->has_dso = 2;
-    }
-    unsigned kind = out->dso == PS_NONE ? PROFCONV_MAPPING_UNKNOWN : r->dsos.data[out->dso].kind;
-    out->kernel = frame.address >= KERNEL_MIN || kind == PROFCONV_MAPPING_KERNEL || kind == PROFCONV_MAPPING_MODULE;
-    return 1;
-}
-
-static int source_line(ps_reader *r, ps_text text, ps_line *out) {
-    ps_source source;
-    if (!ps_parse_source(text, &source))
-        return 0;
-    out->kind = PS_LINE_SOURCE;
-    out->inlined = source.inlined != 0;
-    out->name = intern(r, source.file);
-    out->source = source.line;
-    return 1;
-}
-
-int ps_line_get(ps_reader *r, ps_text text, uint32_t *row) {
-    uint64_t hash;
-    if (ps_line_find(r, text, row, &hash))
-        return 0;
-    ps_line line;
-    memset(&line, 0, sizeof line);
-    line.dso = PS_NONE;
-    int known = frame_line(r, text, &line);
-    if (known == 0)
-        known = source_line(r, text, &line);
-    if (known <= 0)
-        return known ? ps_failed(r) : 0;
-    char *copy = (char *)pfc_arena_alloc(&r->arena, text.size + 1, 1);
-    if (!copy || text.size > UINT32_MAX || r->lines.count >= UINT32_MAX)
-        return ps_failed(r);
-    memcpy(copy, text.data, text.size);
-    line.hash = hash;
-    line.text = copy;
-    line.size = (uint32_t)text.size;
-    if (PFC_VEC_PUSH(&r->mem, &r->lines, line))
-        return ps_failed(r);
-    *row = (uint32_t)r->lines.count - 1;
-    return pfc_index_insert(&r->mem, &r->line_index, hash, *row, line_hash, r) ? ps_failed(r) : 0;
-}
 
 /* ---- places ---- */
 

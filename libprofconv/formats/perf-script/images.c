@@ -103,7 +103,7 @@ uint32_t ps_dso_get(ps_reader *r, const ps_dso *key, uint64_t low, uint64_t high
     return (uint32_t)r->dsos.count - 1;
 }
 
-uint32_t ps_dso_named(ps_reader *r, ps_text name, uint32_t pid) {
+static uint32_t look_up(ps_reader *r, ps_text name, uint32_t pid) {
     ps_dso key;
     memset(&key, 0, sizeof key);
     key.kind = ps_dso_kind(name);
@@ -118,6 +118,21 @@ uint32_t ps_dso_named(ps_reader *r, ps_text name, uint32_t pid) {
             key.pid = (uint32_t)number;
     }
     return ps_dso_get(r, &key, 0, 0);
+}
+
+uint32_t ps_dso_named(ps_reader *r, ps_text name, uint32_t pid) {
+    if (pid || name.size == 0)
+        return look_up(r, name, pid);
+    /* Frames name the same few files again and again. */
+    uint32_t *slot = &r->named[(name.size ^ (unsigned char)name.data[name.size / 2]) % PS_NAMED];
+    if (*slot) {
+        profconv_string file = profconv_builder_get_string(r->builder, r->dsos.data[*slot - 1].file);
+        if (file.size == name.size && memcmp(file.data, name.data, file.size) == 0)
+            return *slot - 1;
+    }
+    uint32_t row = look_up(r, name, 0);
+    *slot = row == PS_NONE ? 0 : row + 1;
+    return row;
 }
 
 static void make_row(const ps_dso *d, profconv_mapping *row) {

@@ -61,15 +61,16 @@ typedef struct ps_place {
 } ps_place;
 
 #define PS_PLACE_BITS 14
+#define PS_NAMED 16u
 
 /* ---- lines that come again ---- */
 
 enum { PS_LINE_FRAME = 1, PS_LINE_SOURCE };
 
-/* A line that was met and what it means. `text` is ours. */
+/* A line that was met and what it means. */
 typedef struct ps_line {
     uint64_t hash;
-    const char *text;
+    size_t text; /* in line_texts */
     uint32_t size;
     uint8_t kind;
     uint8_t inlined;
@@ -159,13 +160,14 @@ typedef struct ps_counts {
     uint64_t branch_entries, branch_bad, branch_null_stack, branch_wrong_path, branch_bogus, branch_duplicate,
         branch_unmapped;
     uint64_t range_across, unmapped, chain_cut, kernel_removed, raw_dropped, headless, pid_unknown;
-    uint64_t other_line, orphan_line, branch_bad_line;
+    uint64_t named_branches, instructions;
+    uint64_t other_line, orphan_line, branch_bad_line, named_line, instruction_line;
     int64_t orphan_weight;
 } ps_counts;
 
 typedef struct ps_reader {
     pfc_mem mem;
-    pfc_arena arena; /* texts of lines and events */
+    pfc_arena arena; /* names of events */
     profconv_builder *builder;
     profconv_report *report;
     profconv_input *input;
@@ -177,6 +179,7 @@ typedef struct ps_reader {
 
     PFC_VEC(ps_dso) dsos;
     pfc_index dso_index;
+    uint32_t named[PS_NAMED]; /* rows that frames named lately, + 1 */
     PFC_VEC(ps_maps) maps;
     PFC_VEC(ps_process) processes; /* [0]: whose pid is not known: everybody's maps */
     pfc_index process_index;
@@ -188,8 +191,11 @@ typedef struct ps_reader {
     int have_user_maps;
     ps_place *places;
 
-    PFC_VEC(ps_line) lines; /* [0]: none */
+    PFC_VEC(ps_line) lines; /* [0]: none; of this generation (lines.c) */
     pfc_index line_index;
+    PFC_VEC(char) line_texts;
+    size_t line_limit;
+    uint64_t line_hits;
     PFC_VEC(ps_group) groups; /* [0]: none */
     pfc_index group_index;
     PFC_VEC(ps_item) group_items;
@@ -251,10 +257,19 @@ profconv_id ps_dso_mapping(ps_reader *r, uint32_t dso);
 void ps_dso_extend(ps_dso *d, uint64_t address);
 void ps_dsos_finish(ps_reader *r);
 
-/* frames.c */
-/* What a line means, from the cache or by looking at it; 0: no frame and no source line. Negative: no memory. */
+/* lines.c */
+int ps_lines_init(ps_reader *r);
+void ps_lines_free(ps_reader *r);
+/* The row of a line that was met in this generation; 0: it was not. */
+uint32_t ps_line_find(ps_reader *r, ps_text line, uint64_t *hash);
+/* What a line means, met before or not: *row is 0 when it is no frame and no source line. */
 int ps_line_get(ps_reader *r, ps_text line, uint32_t *row);
-int ps_line_find(const ps_reader *r, ps_text line, uint32_t *row, uint64_t *hash);
+/* The same for a line that was looked for (`hash`) and that is a frame. */
+int ps_line_add(ps_reader *r, ps_text line, uint64_t hash, const ps_frame *frame, uint32_t *row);
+/* Between samples, when no row is in use: a new generation when this one is full. */
+void ps_lines_settle(ps_reader *r);
+
+/* frames.c */
 /* The stack of the sample's items. */
 profconv_id ps_stack(ps_reader *r, uint32_t process, int one_line);
 

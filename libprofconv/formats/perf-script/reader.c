@@ -117,6 +117,21 @@ static int other_line(ps_reader *r) {
     return 0;
 }
 
+/* Branch stacks that say no addresses. */
+static int named_branches(ps_reader *r) {
+    if (r->counts.named_branches++ == 0)
+        r->counts.named_line = r->line_number;
+    return 0;
+}
+
+/* Of branch stacks that are printed with their code: where branches went cannot be told, since perf leaves out blocks that
+ * it cannot read. */
+static int instruction(ps_reader *r) {
+    if (r->counts.instructions++ == 0)
+        r->counts.instruction_line = r->line_number;
+    return 0;
+}
+
 static int add_item(ps_reader *r, uint32_t row) {
     const ps_line *line = &r->lines.data[row];
     if (line->kind == PS_LINE_SOURCE) {
@@ -179,11 +194,33 @@ static int on_branches(ps_reader *r, ps_text line, size_t at) {
     return status || !r->headless ? status : finish_sample(r);
 }
 
+/* perf puts no blank between a frame and a branch stack by names: what is the frame for sure. */
+static ps_text before_names(ps_text rest, size_t fields) {
+    ps_text frame = {rest.data, 0};
+    ps_frame parsed;
+    size_t depth = 0;
+    for (size_t i = 0; i < fields; i++) {
+        depth += rest.data[i] == '(';
+        if (rest.data[i] == ')' && depth > 0 && --depth == 0) {
+            frame.size = i + 1;
+            if (ps_parse_frame(frame, &parsed) && parsed.has_dso)
+                return frame;
+        }
+    }
+    for (frame.size = 0; frame.size < fields && !ps_is_blank(rest.data[frame.size]);)
+        frame.size++;
+    return frame;
+}
+
 /* A frame or a branch stack on the header's line. */
 static int header_rest(ps_reader *r, ps_text rest) {
-    size_t at = ps_find_branches(rest);
+    size_t at = ps_find_branches(rest), names = at == SIZE_MAX ? ps_find_named_branches(rest) : SIZE_MAX;
     int status = 0;
     ps_text frame = {rest.data, at == SIZE_MAX ? rest.size : at};
+    if (names != SIZE_MAX) {
+        frame = before_names(rest, names);
+        named_branches(r);
+    }
     frame = ps_trim(frame);
     ps_frame parsed;
     /* Payloads of tracepoints can look like an address; perf's own have a name, a file, or many digits. */
@@ -200,6 +237,7 @@ static int on_header(ps_reader *r, const ps_header *header) {
     int status = finish_sample(r);
     if (status)
         return status;
+    ps_lines_settle(r);
     r->have_headers = 1;
     r->header = *header;
     r->open = 1;
@@ -245,6 +283,10 @@ static int on_new_line(ps_reader *r, ps_text line) {
     size_t at = ps_find_branches(line);
     if (at != SIZE_MAX)
         return on_branches(r, line, at);
+    if (ps_is_instruction(line))
+        return instruction(r);
+    if (ps_find_named_branches(line) != SIZE_MAX)
+        return named_branches(r);
     if (!blank && !r->have_headers && ps_is_digit(line.data[0])) {
         int status = finish_sample(r);
         if (status || on_repeat(r, line))
@@ -261,15 +303,23 @@ static int on_new_line(ps_reader *r, ps_text line) {
 }
 
 static int on_line(ps_reader *r, ps_text line) {
-    uint32_t row;
     uint64_t hash;
     r->line_number++;
     if (line.size > 0 && line.data[line.size - 1] == '\r')
         line.size--;
     if (line.size == 0)
         return finish_sample(r);
-    if (ps_line_find(r, line, &row, &hash))
+    if (!r->open)
+        ps_lines_settle(r);
+    uint32_t row = ps_line_find(r, line, &hash);
+    if (row)
         return add_item(r, row);
+    ps_frame frame;
+    /* What most lines are: no header begins with a TAB, and no branch stack ends in a file. */
+    if (line.data[0] == '\t' && ps_parse_frame(line, &frame) && frame.has_dso) {
+        int status = ps_line_add(r, line, hash, &frame, &row);
+        return status ? status : add_item(r, row);
+    }
     return on_new_line(r, line);
 }
 
@@ -323,13 +373,12 @@ static int check_content(ps_reader *r) {
 }
 
 static int read_all(ps_reader *r) {
-    static const ps_line no_line;
-    static const ps_group no_group;
     int status = ps_settings_read(r);
     r->prefixes = (ps_prefix *)pfc_alloc_zero(&r->mem, PS_PREFIXES * sizeof *r->prefixes);
-    if (status == 0 &&
-        (!r->prefixes || PFC_VEC_PUSH(&r->mem, &r->lines, no_line) || PFC_VEC_PUSH(&r->mem, &r->groups, no_group)))
+    if (status == 0 && !r->prefixes)
         status = ps_failed(r);
+    if (status == 0)
+        status = ps_lines_init(r);
     if (status == 0)
         status = ps_maps_init(r);
     if (status == 0)
@@ -351,11 +400,7 @@ static void free_all(ps_reader *r) {
     pfc_free(&r->mem, r->prefixes, r->prefixes ? PS_PREFIXES * sizeof *r->prefixes : 0);
     ps_maps_free(r);
     ps_settings_free(r);
-    PFC_VEC_FREE(&r->mem, &r->lines);
-    pfc_index_free(&r->mem, &r->line_index);
-    PFC_VEC_FREE(&r->mem, &r->groups);
-    pfc_index_free(&r->mem, &r->group_index);
-    PFC_VEC_FREE(&r->mem, &r->group_items);
+    ps_lines_free(r);
     PFC_VEC_FREE(&r->mem, &r->items);
     PFC_VEC_FREE(&r->mem, &r->branches);
     PFC_VEC_FREE(&r->mem, &r->locations);

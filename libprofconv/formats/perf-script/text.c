@@ -353,6 +353,26 @@ int ps_next_branch(ps_text line, size_t *at, ps_branch *out) {
     return good ? 1 : -1;
 }
 
+size_t ps_find_named_branches(ps_text line) {
+    const char *end = line.data + line.size;
+    for (const char *p = line.data; (p = (const char *)memchr(p, '/', (size_t)(end - p))) != NULL; p++) {
+        const char *at = p + 1;
+        while (at < end && (*at == 'P' || *at == 'M' || *at == 'N' || *at == '-'))
+            at++;
+        if (at > p + 1 && end - at > 5 && at[0] == '/' && (at[1] == 'X' || at[1] == '-') && at[2] == '/' &&
+            (at[3] == 'A' || at[3] == '-') && at[4] == '/' && (ps_is_digit(at[5]) || at[5] == '-'))
+            return (size_t)(p - line.data);
+    }
+    return SIZE_MAX;
+}
+
+int ps_is_instruction(ps_text line) {
+    uint64_t address;
+    if (line.size < 18 || line.data[0] != '\t' || line.data[17] != '\t')
+        return 0;
+    return pfc_parse_hex(line.data + 1, line.data + 17, &address) == line.data + 17;
+}
+
 /* ---- events ---- */
 
 size_t ps_event_base(ps_text name) {

@@ -64,6 +64,11 @@ int ps_parse_source(ps_text line, ps_source *out);
 size_t ps_find_branches(ps_text line);
 /* The next entry of a branch stack from *at on. 0: the end; 1: an entry; -1: a word that is none (*at is behind it). */
 int ps_next_branch(ps_text line, size_t *at, ps_branch *out);
+/* Where the fields of the first entry of a branch stack stand whose ends are names ("from+0x1/to+0x0/P/-/-/3");
+ * SIZE_MAX when there is none. */
+size_t ps_find_named_branches(ps_text line);
+/* Nonzero for an instruction of a branch stack that was printed with its code: TAB, sixteen digits, TAB. */
+int ps_is_instruction(ps_text line);
 /* Bytes of an event's name without its modifiers. */
 size_t ps_event_base(ps_text name);
 
