@@ -400,6 +400,39 @@ static void test_events(void **state) {
     reading_free(&r);
 }
 
+/* Time off the CPU, as samples of perf before 6.16 and as what a BPF program tells later ones; a RAW part that is cut. */
+static void test_off_cpu(void **state) {
+    (void)state;
+    static const char expected[] = "1,1000,0,0 thread=waiter waiter+100 waiter+204\n"
+                                   "0,0,1,2000000 thread=waiter waiter+111 waiter+204\n"
+                                   "0,0,1,500 thread=waiter waiter+122 waiter+204\n";
+    static const char *const only[] = {"perf-data.event=offcpu-time", NULL};
+    for (int direct = 0; direct < 2; direct++) {
+        const char *name = direct ? "offcpu.direct" : "offcpu";
+        expect(name, NULL, expected);
+        reading r = read_seed(name, only);
+        assert_int_equal(profconv_profile_total(r.profile, 1), 2000500);
+        assert_string_equal(text_of(r.profile, profconv_profile_sample_type(r.profile, 1)->name), "offcpu-time");
+        assert_string_equal(text_of(r.profile, profconv_profile_sample_type(r.profile, 1)->unit), "nanoseconds");
+        assert_int_equal(note_count(&r, "malformed-sample"), direct);
+        /* perf's time for what it adds up at the end is none. */
+        assert_true(profconv_profile_info(r.profile)->duration_ns < 100);
+        reading_free(&r);
+    }
+}
+
+/* simpleperf names events by their type and configuration, in a section of its own. */
+static void test_simpleperf_names(void **state) {
+    (void)state;
+    reading r = read_seed("simpleperf.names", NULL);
+    static const char *const names[] = {"raw-cpu-cycles_samples", "raw-cpu-cycles", "faults:x_samples", "faults:x"};
+    assert_int_equal(profconv_profile_rows(r.profile, PROFCONV_TABLE_SAMPLE_TYPE), 4);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_string_equal(text_of(r.profile, profconv_profile_sample_type(r.profile, i)->name), names[i]);
+    assert_int_equal(note_count(&r, "bad-feature"), 0);
+    reading_free(&r);
+}
+
 static void test_losses(void **state) {
     (void)state;
     reading r = read_seed("lost", NULL);
@@ -587,6 +620,8 @@ int main(void) {
         cmocka_unit_test(test_processes),  cmocka_unit_test(test_special_maps), cmocka_unit_test(test_order),
         cmocka_unit_test(test_chains),
         cmocka_unit_test(test_branch_callers),     cmocka_unit_test(test_groups),       cmocka_unit_test(test_events),
+        cmocka_unit_test(test_off_cpu),
+        cmocka_unit_test(test_simpleperf_names),
         cmocka_unit_test(test_losses),     cmocka_unit_test(test_settings),     cmocka_unit_test(test_failures),
         cmocka_unit_test(test_branches),   cmocka_unit_test(test_directory),    cmocka_unit_test(test_probe),     cmocka_unit_test(test_late_names),
         cmocka_unit_test(test_read_errors)};

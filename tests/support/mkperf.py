@@ -11,7 +11,7 @@ import sys
 
 U64 = (1 << 64) - 1
 IP, TID, TIME, READ, CHAIN, ID, CPU, PERIOD = 1, 2, 4, 16, 32, 64, 128, 256
-BRANCH, REGS, STACK, IDENTIFIER = 1 << 11, 1 << 12, 1 << 13, 1 << 16
+RAW, BRANCH, REGS, STACK, IDENTIFIER = 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 16
 KERNEL, USER, DEFERRED = -128 & U64, -512 & U64, -640 & U64
 M_KERNEL, M_USER, M_GUEST = 1, 2, 4
 FREQ, SAMPLE_ID_ALL = 1 << 10, 1 << 18
@@ -441,6 +441,45 @@ def compressed(kind):
     return p
 
 
+def off_cpu(direct):
+    """perf record --off-cpu: samples made at the end with a call chain, or (perf 6.16 on) told by a BPF program in RAW."""
+    sample_type = IP | TID | TIME | PERIOD | IDENTIFIER
+    p = Perf(sample_type | CHAIN)
+    p.event("cpu-clock:u", config=0, ids=(1,))
+    waiting = sample_type | RAW if direct else sample_type | CHAIN
+    p.event("offcpu-time", config=10, period=1, ids=(2,), sample_type=waiting)
+    p.comm(5, 5, "waiter", time=1)
+    p.mmap2(5, 0x400000, 0x1000, 0, "/bin/waiter", time=2)
+    p.sample(5, 5, 10, 0x400100, [USER, 0x400100, 0x400205])
+    end = (1 << 64) - (1 << 32)
+    for n, (period, chain) in enumerate(((2000000, [USER, 0x400111, 0x400205]), (500, [USER, 0x400122, 0x400205]))):
+        if direct:
+            raw = p.pack("IIQQ%dQQ" % len(chain), 5, 5, period, len(chain), *chain, 77)
+            body = p.pack("I", len(raw) + 4) + raw + bytes(4)  # the size as the kernel pads it
+            p.sample(0, 0, 20 + n, KTEXT + 16, mode=M_KERNEL, period=1, id=2, sample_type=waiting, extra=body)
+        else:
+            p.sample(5, 5, end, chain[1], chain, period=period, id=2)
+    if direct:
+        raw = p.pack("IIQQ", 5, 5, 1, 99) + bytes(16)  # more entries than there are
+        p.sample(0, 0, 30, KTEXT + 16, mode=M_KERNEL, period=1, id=2, sample_type=waiting, extra=p.pack("I", len(raw) + 4) + raw + bytes(4))
+    p.describe()
+    return p
+
+
+def simpleperf_names():
+    p = Perf(IP | TID | TIME | PERIOD | IDENTIFIER)
+    p.event("", type=4, config=0x11, ids=(1,))
+    p.event("", type=1, config=2, ids=(2,))
+    p.comm(3, 3, "app")
+    p.mmap2(3, 0x400000, 0x1000, 0, "/data/app/lib.so")
+    p.sample(3, 3, 10, 0x400010)
+    p.sample(3, 3, 20, 0x400020, id=2, period=3)
+    p.record(32769, 0, b"simpleperf's", at=0)
+    p.features[129] = (b"simpleperf_version\0001.build.1\0event_type_info\0raw-cpu-cycles,4,17\nfaults:x,1,2\nbad,1\n,4,17\nx,9,\0"
+                       b"clockid\0monotonic\0odd")
+    return p
+
+
 def kinds():
     """Events whose names are nowhere, so that type and config must tell them; one sample each."""
     p = Perf(IP | TID | TIME | ID)
@@ -459,6 +498,9 @@ def kinds():
 
 def scenarios():
     out = {}
+    out["offcpu"] = off_cpu(False).file()
+    out["offcpu.direct"] = off_cpu(True).file()
+    out["simpleperf.names"] = simpleperf_names().file()
     p = basic()
     p.describe()
     out["basic.file"] = p.file()

@@ -129,7 +129,7 @@ static int name_event(pd_reader *r, const named *all, size_t count, size_t i, pr
             pfc_buf_add(&name, shown.data, shown.size);
         if (!single && k == 0)
             pfc_buf_text(&name, "_samples");
-        row.unit = text_id(r, k == 1 && clock ? "nanoseconds" : "count");
+        row.unit = text_id(r, k == 1 && pd_event_counts_time(e) ? "nanoseconds" : "count");
         row.role = k ? PROFCONV_ROLE_WEIGHT : PROFCONV_ROLE_COUNT;
         row.name = names[e->column + k] = unique_name(r, names, e->column + k, &name);
         profconv_builder_sample_type_replace(r->builder, e->column + k, &row);
@@ -145,7 +145,7 @@ static void set_period(pd_reader *r, const pd_event *most, const profconv_id *na
     profconv_info info;
     profconv_builder_get_info(r->builder, &info);
     info.default_sample_type = info.period_type = names[most->column + 1];
-    info.period_unit = text_id(r, pd_event_is_clock(most) ? "nanoseconds" : "count");
+    info.period_unit = text_id(r, pd_event_counts_time(most) ? "nanoseconds" : "count");
     info.period = fixed_period(a);
     if ((a->flags & PD_F_FREQ) && pd_event_is_clock(most) && a->period > 0)
         info.period = a->period > 1000000000u ? 1 : (int64_t)(1000000000u / a->period);

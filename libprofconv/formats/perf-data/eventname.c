@@ -130,6 +130,13 @@ int pd_event_is_clock(const pd_event *event) {
     return event->attr.type == TYPE_SOFTWARE && event->attr.config <= 1;
 }
 
+int pd_event_is_off_cpu(const pd_event *event) {
+    return event->attr.type == TYPE_SOFTWARE && event->attr.config == 10 && event->name &&
+           pd_event_base_size(event, event->name, event->name_size) == 11 && memcmp(event->name, "offcpu-time", 11) == 0;
+}
+
+int pd_event_counts_time(const pd_event *event) { return pd_event_is_clock(event) || pd_event_is_off_cpu(event); }
+
 int pd_event_is_dummy(const pd_event *event) {
     return event->attr.type == TYPE_SOFTWARE && event->attr.config == 9;
 }

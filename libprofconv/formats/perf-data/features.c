@@ -19,7 +19,8 @@ enum {
     FEATURE_EVENT_DESC = 12,
     FEATURE_PMU_MAPPINGS = 16,
     FEATURE_SAMPLE_TIME = 21,
-    FEATURE_CLOCK_DATA = 29
+    FEATURE_CLOCK_DATA = 29,
+    FEATURE_META_INFO = 129 /* of simpleperf */
 };
 
 static void damaged(pd_reader *r, uint32_t bit, uint64_t offset, const char *what) {
@@ -92,6 +93,43 @@ static void read_event_desc(pd_reader *r, pfc_cursor *c) {
             return;
     }
     r->event_desc_seen = 1;
+}
+
+/* "NAME,TYPE,CONFIG", which names every event of that type and configuration. */
+static int name_by_kind(pd_reader *r, const char *line, const char *end) {
+    const char *config = end, *type;
+    uint64_t values[2];
+    while (config > line && config[-1] != ',')
+        config--;
+    for (type = config > line ? config - 1 : line; type > line && type[-1] != ',';)
+        type--;
+    if (type == line || pfc_parse_u64(type, end, &values[0]) != config - 1 ||
+        pfc_parse_u64(config, end, &values[1]) != end)
+        return 0;
+    for (size_t i = 0; i < r->events.count; i++) {
+        const pd_attr *a = &r->events.data[i].attr;
+        int status = a->type == values[0] && a->config == values[1]
+                         ? pd_event_set_name(r, (uint32_t)i, line, (size_t)(type - 1 - line), PD_NAME_DESC)
+                         : 0;
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+/* simpleperf's facts: keys and values in turn, each with a NUL. The names of events are lines of one value. */
+static void read_meta_info(pd_reader *r, pfc_cursor *c) {
+    while (pfc_cursor_left(c)) {
+        profconv_string key = pfc_cstring(c), value = pfc_cstring(c);
+        if (key.size != 15 || memcmp(key.data, "event_type_info", 15) != 0)
+            continue;
+        for (const char *p = value.data, *end = p + value.size; p < end;) {
+            const char *lf = (const char *)memchr(p, '\n', (size_t)(end - p));
+            if (name_by_kind(r, p, lf ? lf : end))
+                return;
+            p = lf ? lf + 1 : end;
+        }
+    }
 }
 
 static void read_pmus(pd_reader *r, pfc_cursor *c) {
@@ -222,6 +260,9 @@ void pd_feature(pd_reader *r, uint32_t bit, const uint8_t *data, size_t size, ui
         f->first_time = pfc_u64(&c);
         f->last_time = pfc_u64(&c);
         f->have_sample_time = !c.failed;
+        break;
+    case FEATURE_META_INFO:
+        read_meta_info(r, &c);
         break;
     case FEATURE_CLOCK_DATA:
         pfc_skip(&c, 8); /* version, clock */

@@ -180,6 +180,10 @@ void pd_event_name(pd_reader *r, const pd_event *event, pfc_buf *buf);
 size_t pd_event_base_size(const pd_event *event, const char *name, size_t size);
 int pd_event_is_clock(const pd_event *event);
 int pd_event_is_dummy(const pd_event *event);
+/* Written by perf record --off-cpu; its weights are the nanoseconds that a thread waited. */
+int pd_event_is_off_cpu(const pd_event *event);
+/* Nonzero when an event's weights are nanoseconds. */
+int pd_event_counts_time(const pd_event *event);
 /* Event of a SAMPLE or other kernel record by its id; NULL: unknown id. */
 pd_event *pd_event_of_record(pd_reader *r, const uint8_t *data, size_t size, uint32_t type);
 
@@ -448,6 +452,8 @@ typedef struct pd_sample {
     uint64_t branch_count;
     const uint8_t *read; /* the READ block */
     size_t read_size;
+    const uint8_t *raw; /* what the event's kind says */
+    size_t raw_size;
     int stack_dump; /* a user stack was dumped with its registers: */
     uint64_t registers_abi;
     const uint8_t *registers, *stack;

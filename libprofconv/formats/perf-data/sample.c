@@ -13,7 +13,10 @@ typedef struct pd_held {
 } pd_held;
 
 #define MAX_HELD 64 /* samples of one thread between a kernel entry and its return */
+#define MARKER_KERNEL ((uint64_t)INT64_C(-128))
+#define MARKER_USER ((uint64_t)INT64_C(-512))
 #define MARKER_DEFERRED ((uint64_t)INT64_C(-640))
+#define NO_TIME_FROM (~UINT64_C(0) << 32) /* perf gives what it adds up at the end a time behind all others */
 
 /* Bytes of the times in a READ block. */
 static size_t read_times(uint64_t format) {
@@ -136,12 +139,30 @@ static void decode(pfc_cursor *c, const pd_attr *a, pd_sample *s) {
         s->chain = take_array(c, s->chain_count, 8);
     }
     if (t & PD_S_RAW) {
-        uint32_t size = pfc_u32(c);
-        pfc_skip(c, (((uint64_t)size + 4 + 7) & ~UINT64_C(7)) - 4);
+        s->raw_size = pfc_u32(c);
+        s->raw = c->data + c->at;
+        pfc_skip(c, (((uint64_t)s->raw_size + 4 + 7) & ~UINT64_C(7)) - 4);
     }
     if (t & PD_S_BRANCH_STACK)
         take_branches(c, a, s);
     take_rest(c, a, s);
+}
+
+/* What a BPF program saw when the thread went on: a sample inside of the one of that moment, which it replaces. */
+static void take_off_cpu(pfc_cursor *outer, pd_sample *s, int big) {
+    pfc_cursor c = pfc_cursor_make(s->raw, s->raw_size, 0, big);
+    s->pid = pfc_u32(&c);
+    s->tid = pfc_u32(&c);
+    s->period = pfc_u64(&c);
+    s->chain_count = pfc_u64(&c);
+    s->chain = take_array(&c, s->chain_count, 8);
+    s->cgroup = pfc_u64(&c);
+    outer->failed |= c.failed;
+    if (c.failed || s->chain_count < 2)
+        return;
+    uint64_t space = pfc_load64(s->chain, big);
+    s->ip = pfc_load64(s->chain + 8, big);
+    s->mode = space == MARKER_USER ? PD_MODE_USER : space == MARKER_KERNEL ? PD_MODE_KERNEL : s->mode;
 }
 
 static int emit(pd_reader *r, pd_event *event, uint64_t weight, profconv_id stack, profconv_id labels) {
@@ -203,7 +224,7 @@ static int take_sample(pd_reader *r, pd_event *event, const pd_sample *s) {
     if (s->time >= r->jit.next_time && pd_jit_advance(r, s->time))
         return r->mem.failed ? r->mem.failed : PROFCONV_E_INTERNAL;
     int reads = (event->attr.sample_type & PD_S_READ) != 0;
-    if (s->time) {
+    if (s->time && s->time < NO_TIME_FROM) {
         if (r->last_time == 0 || s->time < r->first_time)
             r->first_time = s->time;
         if (s->time > r->last_time)
@@ -278,6 +299,8 @@ static int sample_record(pd_reader *r, const uint8_t *data, size_t size, uint64_
     s.mode = pfc_load16(data + 4, r->big) & PD_CPUMODE_MASK;
     pfc_cursor c = pfc_cursor_make(data, size, offset, r->big);
     decode(&c, &event->attr, &s);
+    if (!c.failed && s.raw_size && pd_event_is_off_cpu(event))
+        take_off_cpu(&c, &s, r->big);
     if (c.failed) {
         if (r->counts.malformed++ == 0)
             profconv_report_add(r->report, PROFCONV_NOTE_DROPPED, "malformed-sample", 0, 0, offset, 0,
