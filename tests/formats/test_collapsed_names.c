@@ -101,6 +101,23 @@ static void test_tidy(void **state) {
     pfc_name_rules java = {PFC_TIDY_ARGS, 0, 1};
     check("Lorg/a/B;.run", "org/a/B;.run", &java);
     check("Interpreter", "Interpreter", &java);
+    /* HotSpot's perf maps */
+    check("double app.Work$Circle.area(int)", "app.Work$Circle.area", &java);
+    check("byte[] java.util.Arrays.copyOf(byte[], int)", "java.util.Arrays.copyOf", &java);
+    check("void java.lang.Object.<init>()", "java.lang.Object.<init>", &java);
+    check("int Work$$Lambda$1/0x00007f0a30000400.applyAsInt(int)", "Work$$Lambda$1/0x00007f0a30000400.applyAsInt", &java);
+    java.java = 0;
+    check("double app.Shape.area(int)", "double app.Shape.area", &java);
+    java.java = 1;
+    check("StubRoutines (1)", "StubRoutines", &java);
+    check("two words f(int)", "two words f", &java);
+    check("int f(int)", "int f", &java);
+    check(" a.b(int)", " a.b", &java);
+    /* V8's */
+    check("JS:*f /home/me (old)/x.js:1:2", "JS:*f /home/me (old)/x.js:1:2", &java);
+    check("JS:^ /app/x.js:4:148", "JS:^ /app/x.js:4:148", &java);
+    check("RegExp:(a|b)<c>", "RegExp:(a|b)<c>", &java);
+    check("Outer::f(int)", "Outer::f", &java);
 }
 
 static void test_suffixes(void **state) {

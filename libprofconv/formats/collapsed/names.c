@@ -244,6 +244,40 @@ static void decode_rust(pfc_buf *out, const span *s) {
     }
 }
 
+/* ---- names of code made at run time ---- */
+
+/* "JS:*f /app/x.js:1:2", "RegExp:(a|b)": V8 says what kind of code it is; parentheses behind that are no argument list. */
+static int is_tagged(const span *s) {
+    size_t i = 0;
+    while (i < s->size && ((s->data[i] >= 'A' && s->data[i] <= 'Z') || (s->data[i] >= 'a' && s->data[i] <= 'z')))
+        i++;
+    return i > 1 && s->data[0] <= 'Z' && i + 1 < s->size && s->data[i] == ':' && s->data[i + 1] != ':';
+}
+
+/* "double app.Shape.area(int)", as HotSpot writes methods into perf maps: without the type in front. */
+static void cut_return_type(span *s) {
+    size_t open = 0, blank = 0;
+    int dot = 0;
+    while (open < s->size && s->data[open] != '(')
+        open++;
+    if (open == s->size || s->data[s->size - 1] != ')')
+        return;
+    for (size_t i = 0; i < open; i++) {
+        char c = s->data[i];
+        int type = is_word(c) || c == '$' || c == '.' || (unsigned char)c >= 0x80;
+        if (c == ' ' && !blank && i > 0)
+            blank = i;
+        else if (!type && !(blank ? c == '<' || c == '>' || c == '/' || c == '-' : c == '[' || c == ']'))
+            return;
+        else if (c == '.' && blank && i > blank + 1)
+            dot = 1;
+    }
+    if (!blank || !dot)
+        return;
+    s->data += blank + 1;
+    s->size -= blank + 1;
+}
+
 /* ---- all rules ---- */
 
 void pfc_collapsed_tidy(pfc_buf *out, const char *name, size_t size, const pfc_name_rules *rules) {
@@ -274,7 +308,10 @@ void pfc_collapsed_tidy(pfc_buf *out, const char *name, size_t size, const pfc_n
         s.data++;
         s.size--;
     }
-    if (rules->tidy == PFC_TIDY_NONE)
+    int tagged = rules->java && is_tagged(&s);
+    if (rules->java && rules->tidy != PFC_TIDY_NONE && !tagged)
+        cut_return_type(&s);
+    if (rules->tidy == PFC_TIDY_NONE || tagged)
         pfc_buf_add(out, s.data, s.size);
     else
         cut_arguments(out, &s, rules->tidy == PFC_TIDY_TEMPLATES);
