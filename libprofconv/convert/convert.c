@@ -288,7 +288,7 @@ static int prepare(const pfc_job *job, const pfc_format *writer, profconv_profil
         status = pfc_settings_passes(job->settings, target, error);
     if (status != PROFCONV_OK)
         return status;
-    pfc_plan_make(profconv_profile_facets(*profile), target->needs, target->improves, job->settings, &plan);
+    pfc_plan_profile(*profile, target, job->settings, &plan);
     if (plan.missing)
         return pfc_plan_missing(&plan, writer->name, profconv_profile_facets(*profile), error);
     if (plan.count > 0) {

@@ -63,6 +63,9 @@ extern const profconv_setting pfc_convert_settings[];
 const pfc_pass *pfc_pass_find(const char *name);
 void pfc_plan_make(uint32_t present, uint32_t needs, uint32_t improves, const profconv_options *settings,
                    pfc_plan *plan);
+/* The same for a profile and a writer (unnamed.c). */
+void pfc_plan_profile(const profconv_profile *profile, const profconv_writer *target, const profconv_options *settings,
+                      pfc_plan *plan);
 /* "symbols, stacks" into out; "nothing" for 0. */
 void pfc_facet_list(uint32_t facets, char *out, size_t size);
 /* Says which facets are missing, what is there and which pass would need what. */
