@@ -335,6 +335,17 @@ static void test_chains(void **state) {
                    "1,1000 thread=def [kernel.kallsyms]+ffffffff81000020\n");
     assert_int_equal(note_count(&r, "user-chain-missing"), 1);
     reading_free(&r);
+    static const char *const threads[] = {"deferred.threads", "deferred.big"};
+    for (size_t i = 0; i < 2; i++) {
+        r = read_seed(threads[i], NULL);
+        expect_samples(&r, threads[i],
+                       "1,1000 thread=two [kernel.kallsyms]+ffffffff8100000b [kernel.kallsyms]+ffffffff81000100 def+300 def+400\n"
+                       "1,1000 thread=one [kernel.kallsyms]+ffffffff8100000a [kernel.kallsyms]+ffffffff81000100 def+100 def+200\n"
+                       "1,1000 thread=one [kernel.kallsyms]+ffffffff8100000e [kernel.kallsyms]+ffffffff81000100\n"
+                       "1,1000 thread=one [kernel.kallsyms]+ffffffff8100000f [kernel.kallsyms]+ffffffff81000100 def+500 def+600\n");
+        assert_int_equal(note_count(&r, "user-chain-missing"), 1);
+        reading_free(&r);
+    }
     r = read_seed("dwarf", NULL);
     expect_samples(&r, "dwarf",
                    "1,1000 thread=dw dw+10\n"

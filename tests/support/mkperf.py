@@ -355,6 +355,30 @@ def deferred():
     return p
 
 
+def deferred_threads(**kw):
+    """User chains of two threads come in another order than their samples; one comes for the later of two samples only."""
+    p = Perf(IP | TID | TIME | PERIOD | IDENTIFIER | CHAIN, **kw)
+    p.event("cycles", type=0)
+    p.kernel()
+    p.comm(6, 6, "one")
+    p.fork(6, 6, 7, 6, 5)
+    p.comm(6, 7, "two", time=6)
+    p.mmap2(6, 0x400000, 0x1000, 0, "/bin/def")
+    def sample(tid, time, cookie):
+        p.sample(6, tid, time, KTEXT + time, [KERNEL, KTEXT + time, KTEXT + 0x101, DEFERRED, cookie], mode=M_KERNEL)
+    def chain(tid, time, cookie, *entries):
+        p.record(22, 0, p.pack("QQ%dQ" % len(entries), cookie, len(entries), *entries) + p.trailer(6, tid, time))
+    sample(6, 10, 1)
+    sample(7, 11, 1)  # the same number in another thread
+    chain(7, 12, 1, USER, 0x400300, 0x400401)
+    chain(6, 13, 1, USER, 0x400100, 0x400201)
+    sample(6, 14, 2)
+    sample(6, 15, 3)
+    chain(6, 16, 3, USER, 0x400500, 0x400601)
+    chain(7, 17, 9, USER, 0x400700)  # nothing waits for it
+    return p
+
+
 def stack_dumps():
     p = Perf(IP | TID | TIME | PERIOD | IDENTIFIER | CHAIN | REGS | STACK)
     p.event("cycles", type=0)
@@ -536,6 +560,8 @@ def scenarios():
     out["order.rounds"] = unordered(True).pipe()
     out["order.sort"] = unordered(False).pipe()
     out["deferred"] = deferred().file()
+    out["deferred.threads"] = deferred_threads().file()
+    out["deferred.big"] = deferred_threads(big=True).file()
     out["dwarf"] = stack_dumps().file()
     out["lbrstack"] = lbr_stacks().file()
     out["branch.callers"] = branch_callers().file()
