@@ -19,6 +19,12 @@
 #define PFC_COLD
 #endif
 
+#if defined(__GNUC__)
+#define PFC_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PFC_PREFETCH(address) (void)(address)
+#endif
+
 /* Row numbers are below this, so that row + 1 fits the 32 bits of an index slot. */
 #define PFC_MAX_ROWS ((size_t)UINT32_MAX)
 
@@ -89,6 +95,11 @@ static inline void pfc_builder_add_i64(profconv_builder *builder, int64_t *sum, 
     }
     *sum = total;
 }
+
+/* For loops over many rows, whose look-ups wait for memory: this callee will be asked for in some rows; and in fewer, when what
+ * the first call asked for is there. */
+void pfc_stack_soon(const profconv_builder *builder, profconv_id parent, profconv_id location);
+void pfc_stack_next(const profconv_builder *builder, profconv_id parent, profconv_id location);
 
 /* Releases every table, the report included; not the block the model lives in. */
 void pfc_model_free(pfc_model *model);

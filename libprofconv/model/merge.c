@@ -77,9 +77,25 @@ static void merge_locations(pfc_merge *g) {
     PFC_VEC_FREE(&b->model.mem, &lines);
 }
 
+enum { SOON = 24, NEXT = 10 }; /* rows */
+
+/* Where a stack parts from the one before, its place in the sum is anywhere, and a sum is larger than any cache: what such a
+ * row needs is asked for some rows early, if its parent's place is known by then. */
+static void look_ahead(const pfc_merge *g, size_t i, size_t distance,
+                       void (*hint)(const profconv_builder *, profconv_id, profconv_id)) {
+    size_t row = i + distance;
+    if (row >= g->from->stacks.count)
+        return;
+    const profconv_stack *s = &g->from->stacks.data[row];
+    if (s->parent < i && s->parent + (size_t)1 != row)
+        hint(g->builder, g->stacks[s->parent], g->locations[s->location]);
+}
+
 static void merge_stacks(pfc_merge *g) {
     for (size_t i = 1; i < g->from->stacks.count; i++) {
         const profconv_stack *s = &g->from->stacks.data[i];
+        look_ahead(g, i, SOON, pfc_stack_soon);
+        look_ahead(g, i, NEXT, pfc_stack_next);
         g->stacks[i] = profconv_builder_stack(g->builder, g->stacks[s->parent], g->locations[s->location]);
     }
 }
@@ -236,6 +252,22 @@ static void merge_source_rows(pfc_merge *g) {
                             "functions with another checksum than in the profile merged before");
 }
 
+/* Profiles of one program give their lines in one order, so a row mostly goes where the one after the last goes. */
+static profconv_id merge_body(pfc_merge *g, const profconv_source_body *r) {
+    profconv_builder *b = g->builder;
+    profconv_id source = g->sources[r->source], next = b->last_body + 1;
+    if (source == 0)
+        return 0;
+    if (next < b->model.source_bodies.count) {
+        profconv_source_body *row = &b->model.source_bodies.data[next];
+        if (row->source == source && row->line == r->line && row->discriminator == r->discriminator) {
+            pfc_builder_add(b, &row->count, scale(g, r->count));
+            return b->last_body = next;
+        }
+    }
+    return profconv_builder_source_body(b, source, r->line, r->discriminator, scale(g, r->count));
+}
+
 static void merge_sources(pfc_merge *g) {
     profconv_builder *b = g->builder;
     const pfc_model *from = g->from;
@@ -246,12 +278,8 @@ static void merge_sources(pfc_merge *g) {
         g->contexts[i] = profconv_builder_context(b, &c);
     }
     merge_source_rows(g);
-    for (size_t i = 1; i < from->source_bodies.count; i++) {
-        const profconv_source_body *r = &from->source_bodies.data[i];
-        if (g->sources[r->source] != 0)
-            g->bodies[i] =
-                profconv_builder_source_body(b, g->sources[r->source], r->line, r->discriminator, scale(g, r->count));
-    }
+    for (size_t i = 1; i < from->source_bodies.count && !pfc_stopped(b); i++)
+        g->bodies[i] = merge_body(g, &from->source_bodies.data[i]);
     for (size_t i = 1; i < from->source_targets.count; i++) {
         const profconv_source_target *r = &from->source_targets.data[i];
         if (g->bodies[r->body] != 0)

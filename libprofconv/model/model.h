@@ -84,10 +84,12 @@ struct profconv_builder {
     uint64_t shortened; /* samples charged to a shorter stack, see PFC_SHORT */
     int stacks_full;    /* on_limit=truncate: no node is added any more */
     int rows_full;      /* the same: no sample row is, where one of an outer stack is there */
+    size_t stacks_indexed; /* rows that index.stacks knows of, where they need it */
     int frozen;
     const struct pfc_unwinder_type *unwinder; /* lent to the reader at work, or NULL */
     const struct pfc_jitdump_type *jitdump;   /* the same */
     int thawed; /* rows were taken over from a profile, in whatever order */
+    uint32_t threads; /* that a pass may use, its caller's among them; 0 and 1: that one */
     profconv_id last_body; /* the source body that was asked for last */
 };
 

@@ -2,6 +2,10 @@
  *
  * The prefix tree of stacks. A node is (parent, location); its depth is kept beside it while building, so that
  * limits.max_depth bounds whatever walks a stack later.
+ *
+ * The frames of a new stack are added one after the other, so the first callee of a node mostly has the row after it. It is
+ * looked for there and nowhere else: the index holds only the callees that came later, one for each place where stacks
+ * part, and stays a fraction of the tree. A node without rows after it has no callees at all.
  */
 #include "libprofconv/model/build.h"
 
@@ -23,6 +27,20 @@ static inline profconv_id find(const profconv_builder *b, profconv_id parent, pr
     return 0;
 }
 
+/* Nonzero for a row that is found without the index. */
+static inline int is_next(const pfc_model *m, size_t row) { return m->stacks.data[row].parent + (size_t)1 == row; }
+
+/* The rows of a thawed profile, when one is looked for that is no first callee. */
+PFC_COLD static int fill(profconv_builder *b) {
+    const pfc_model *m = &b->model;
+    for (size_t row = b->stacks_indexed ? b->stacks_indexed : 1; row < m->stacks.count; row++)
+        if (!is_next(m, row) &&
+            pfc_builder_index(b, &b->index.stacks, rehash(m, (uint32_t)row), (uint32_t)row, rehash))
+            return b->error.status;
+    b->stacks_indexed = m->stacks.count;
+    return PROFCONV_OK;
+}
+
 static int reserve(profconv_builder *b) {
     pfc_model *m = &b->model;
     size_t count = m->stacks.count + 1;
@@ -31,17 +49,20 @@ static int reserve(profconv_builder *b) {
                : pfc_index_reserve(&m->mem, &b->index.stacks, rehash, m);
 }
 
-PFC_COLD static profconv_id add(profconv_builder *b, profconv_id parent, profconv_id location, uint64_t hash) {
+/* The callee of `parent` at `location` that is not in the next row; 0: there is none, or the builder has failed. */
+static inline profconv_id find_later(profconv_builder *b, profconv_id parent, profconv_id location, uint64_t hash) {
+    if (b->stacks_indexed < b->model.stacks.count && fill(b))
+        return 0;
+    return find(b, parent, location, hash);
+}
+
+/* `hash`: of a row for the index. */
+static profconv_id add(profconv_builder *b, profconv_id parent, profconv_id location, uint64_t hash) {
     pfc_model *m = &b->model;
+    if (pfc_stopped(b))
+        return 0;
     if (pfc_is_short(b, parent))
         return parent;
-    if (pfc_index_pending(&b->index.stacks, 1, m->stacks.count)) {
-        if (pfc_builder_fill(b, &b->index.stacks, 1, m->stacks.count, rehash))
-            return 0;
-        profconv_id known = find(b, parent, location, hash);
-        if (known)
-            return known;
-    }
     if (parent >= m->stacks.count) {
         pfc_builder_fail_id(b, "stack: parent", parent);
         return 0;
@@ -66,24 +87,33 @@ PFC_COLD static profconv_id add(profconv_builder *b, profconv_id parent, profcon
     profconv_stack row = {parent, location};
     m->stacks.data[id] = row;
     m->stack_depths.data[id] = depth + 1;
-    if (pfc_builder_index(b, &b->index.stacks, hash, id, rehash))
+    if (!is_next(m, id) && pfc_builder_index(b, &b->index.stacks, hash, id, rehash))
         return 0;
     m->stacks.count++;
     m->stack_depths.count++;
+    if (b->stacks_indexed + (size_t)(b->stacks_indexed == 0) == id)
+        b->stacks_indexed = id + (size_t)1;
     return id;
 }
 
+static inline profconv_id callee(profconv_builder *b, profconv_id parent, profconv_id location) {
+    const pfc_model *m = &b->model;
+    size_t next = (size_t)parent + 1;
+    uint64_t hash = 0;
+    if (next < m->stacks.count) {
+        const profconv_stack *row = &m->stacks.data[next];
+        if (row->parent == parent && row->location == location)
+            return (profconv_id)next;
+        hash = hash_node(parent, location);
+        profconv_id id = find_later(b, parent, location, hash);
+        if (id)
+            return id;
+    }
+    return add(b, parent, location, hash);
+}
+
 profconv_id profconv_builder_stack(profconv_builder *builder, profconv_id parent, profconv_id location) {
-    if (pfc_stopped(builder))
-        return 0;
-    /* A node's first callee mostly comes right after it. */
-    const pfc_model *m = &builder->model;
-    profconv_id next = parent + 1;
-    if (next < m->stacks.count && m->stacks.data[next].parent == parent && m->stacks.data[next].location == location)
-        return next;
-    uint64_t hash = hash_node(parent, location);
-    profconv_id id = find(builder, parent, location, hash);
-    return id ? id : add(builder, parent, location, hash);
+    return pfc_stopped(builder) ? 0 : callee(builder, parent, location);
 }
 
 profconv_id profconv_builder_stack_leaf_first(profconv_builder *builder, const profconv_id *locations, size_t count) {
@@ -95,11 +125,26 @@ profconv_id profconv_builder_stack_leaf_first(profconv_builder *builder, const p
     }
     profconv_id stack = 0;
     while (count-- > 0) {
-        uint64_t hash = hash_node(stack, locations[count]);
-        profconv_id id = find(builder, stack, locations[count], hash);
-        stack = id ? id : add(builder, stack, locations[count], hash);
+        stack = callee(builder, stack, locations[count]);
         if (stack == 0 || pfc_is_short(builder, stack))
             return stack; /* 0: only after an error */
     }
     return stack;
+}
+
+void pfc_stack_soon(const profconv_builder *b, profconv_id parent, profconv_id location) {
+    const pfc_index *index = &b->index.stacks;
+    PFC_PREFETCH(&b->model.stacks.data[parent + (size_t)1 < b->model.stacks.count ? parent + (size_t)1 : 0]);
+    if (index->size)
+        PFC_PREFETCH(&index->slots[pfc_index_start(index, hash_node(parent, location)).at]);
+}
+
+void pfc_stack_next(const profconv_builder *b, profconv_id parent, profconv_id location) {
+    const pfc_index *index = &b->index.stacks;
+    if (!index->size)
+        return;
+    pfc_probe probe = pfc_index_start(index, hash_node(parent, location));
+    uint64_t slot = index->slots[probe.at];
+    if ((uint32_t)(slot >> 32) == probe.tag)
+        PFC_PREFETCH(&b->model.stacks.data[(uint32_t)slot]);
 }

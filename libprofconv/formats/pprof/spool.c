@@ -161,33 +161,41 @@ int pfc_pprof_trie_init(pfc_mem *mem, pfc_pprof_trie *trie) {
     return PFC_VEC_PUSH(mem, &trie->nodes, none);
 }
 
-static int trie_child(pfc_mem *mem, pfc_pprof_trie *trie, uint32_t parent, uint32_t location, uint32_t *child) {
-    /* The frames of a stack were added one after the other, so the child on the first stack that came through
-     * `parent` is the next node: this guess spares most look-ups. */
-    uint32_t guess = parent + 1;
-    if (guess < trie->nodes.count && trie->nodes.data[guess].parent == parent &&
-        trie->nodes.data[guess].location == location) {
-        *child = guess;
+static uint32_t find_child(const pfc_pprof_trie *trie, uint32_t parent, uint32_t location, uint64_t hash) {
+    if (trie->index.size == 0)
         return 0;
+    pfc_probe probe = pfc_index_start(&trie->index, hash);
+    uint32_t row;
+    while ((row = pfc_index_next(&trie->index, &probe)) != 0)
+        if (trie->nodes.data[row].parent == parent && trie->nodes.data[row].location == location)
+            return row;
+    return 0;
+}
+
+/* The frames of a stack are added one after the other, so the child on the first stack that came through `parent` is the
+ * next node. It is looked for there and nowhere else: the index holds only what comes later, one node for each place
+ * where stacks part, and stays a fraction of the tree. */
+static int trie_child(pfc_mem *mem, pfc_pprof_trie *trie, uint32_t parent, uint32_t location, uint32_t *child) {
+    size_t next = (size_t)parent + 1, count = trie->nodes.count;
+    uint64_t hash = 0;
+    if (next < count) {
+        if (trie->nodes.data[next].parent == parent && trie->nodes.data[next].location == location) {
+            *child = (uint32_t)next;
+            return 0;
+        }
+        hash = node_hash(parent, location);
+        *child = find_child(trie, parent, location, hash);
+        if (*child)
+            return 0;
     }
-    uint64_t hash = node_hash(parent, location);
-    if (trie->index.size != 0) {
-        pfc_probe probe = pfc_index_start(&trie->index, hash);
-        uint32_t row;
-        while ((row = pfc_index_next(&trie->index, &probe)) != 0)
-            if (trie->nodes.data[row].parent == parent && trie->nodes.data[row].location == location) {
-                *child = row;
-                return 0;
-            }
-    }
-    if (trie->nodes.count >= UINT32_MAX)
+    if (count >= UINT32_MAX)
         return PROFCONV_E_LIMIT;
     profconv_stack node = {parent, location};
     int status = PFC_VEC_PUSH(mem, &trie->nodes, node);
     if (status)
         return status;
-    *child = (uint32_t)(trie->nodes.count - 1);
-    return pfc_index_insert(mem, &trie->index, hash, *child, node_rehash, trie);
+    *child = (uint32_t)count;
+    return next < count ? pfc_index_insert(mem, &trie->index, hash, *child, node_rehash, trie) : PROFCONV_OK;
 }
 
 static int large_location(pfc_mem *mem, pfc_pprof_trie *trie, uint64_t id, uint32_t *location) {
