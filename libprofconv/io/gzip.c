@@ -134,13 +134,16 @@ static int gzip_read(pfc_source *source, uint64_t at, void *buffer, size_t size,
     return PROFCONV_OK;
 }
 
-void pfc_source_progress(const pfc_source *source, uint64_t *done, uint64_t *total) {
-    *done = *total = UINT64_MAX;
-    if (!source || source->read != gzip_read)
-        return;
+static void gzip_progress(const pfc_source *source, uint64_t *done, uint64_t *total) {
     const gzip_source *s = (const gzip_source *)source;
     *done = s->ended ? s->inner_at : gzip_used(s);
     *total = s->inner->size != UINT64_MAX ? s->inner->size : s->inner_ended ? s->inner_at : UINT64_MAX;
+}
+
+void pfc_source_progress(const pfc_source *source, uint64_t *done, uint64_t *total) {
+    *done = *total = UINT64_MAX;
+    if (source && source->progress)
+        source->progress(source, done, total);
 }
 
 static void gzip_free(pfc_source *source) {
@@ -178,6 +181,7 @@ int pfc_source_gzip(pfc_source **out, pfc_mem *mem, pfc_source *inner, const voi
     s->max_ratio = limits->max_inflate_ratio;
     s->between = 1;
     s->base.read = gzip_read;
+    s->base.progress = gzip_progress;
     s->base.free = gzip_free;
     s->base.mem = mem;
     s->base.name = inner->name;

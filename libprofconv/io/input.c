@@ -321,6 +321,10 @@ int pfc_input_join(profconv_input *input, pfc_budget *budget, profconv_error *er
 
 void pfc_input_leave(profconv_input *input, pfc_budget *budget) { pfc_mem_leave(&input->mem, budget); }
 
+void pfc_input_ahead(profconv_input *input) {
+    pfc_source_ahead(&input->source, input->offset + (input->end - input->at));
+}
+
 void pfc_input_set_tick(profconv_input *input, int (*tick)(void *user, uint64_t done, uint64_t total), void *user) {
     input->tick = tick;
     input->tick_user = user;

@@ -19,6 +19,11 @@ void pfc_input_leave(profconv_input *input, pfc_budget *budget);
 int pfc_output_join(profconv_output *output, pfc_budget *budget, profconv_error *error);
 void pfc_output_leave(profconv_output *output, pfc_budget *budget);
 
+/* From here on, inflating (deflating) is done by a thread of its own, once there is enough of it. Callbacks of the source and
+ * sink are called by that thread. For an output before the first write. */
+void pfc_input_ahead(profconv_input *input);
+void pfc_output_behind(profconv_output *output);
+
 /* Convenience for text readers: the next line without its LF (a CR before it is kept), of any length up to
  * `max`. *data is borrowed until the next call on the input; *got_line is 0 at the end. *terminated: it had an LF.
  * Longer than max: PROFCONV_E_LIMIT. The line is consumed by the next call. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Outputs: buffering, gzip, the sticky error, and the one moment at which the bytes are committed.
+ * Outputs: buffering, the sticky error, and the one moment at which the bytes are committed.
  */
 #include "libprofconv/io/options.h"
 #include "libprofconv/io/io.h"
@@ -9,7 +9,6 @@
 
 #include "libprofconv/base/budget.h"
 #include "libprofconv/io/sink.h"
-#include "libprofconv/io/zutil.h"
 
 #define OUTPUT_BUFFER ((size_t)64 << 10)
 #define MEMORY_LEAST ((uint64_t)4 << 20) /* a budget for a profile below this is not held against the buffers */
@@ -17,7 +16,8 @@
 struct profconv_output {
     pfc_mem mem;
     char *name;
-    pfc_sink *sink;
+    pfc_sink *sink;      /* what bytes are handed to */
+    const pfc_sink *end; /* where they end up: inside sink, or the same */
     unsigned char *buffer; /* OUTPUT_BUFFER bytes, of which `used` wait to be flushed */
     size_t used;
     uint64_t offset;
@@ -25,8 +25,7 @@ struct profconv_output {
     int committed;
     profconv_error error; /* sticky; status 0: none */
     int gzip;
-    z_stream z;
-    unsigned char *packed; /* OUTPUT_BUFFER bytes, with gzip */
+    int behind; /* gzip works on a thread of its own */
 };
 
 static int new_output(profconv_output **out, const char *name, const profconv_io_options *options,
@@ -55,6 +54,8 @@ static int finish(profconv_output **out, profconv_output *output, int status) {
     if (status) {
         profconv_output_free(output);
         output = NULL;
+    } else {
+        output->end = output->sink;
     }
     *out = output;
     return status;
@@ -95,35 +96,8 @@ int profconv_output_open_callbacks(profconv_output **out, const profconv_output_
     return finish(out, output, status);
 }
 
-/* Compresses and hands on; `flush` is zlib's. */
-static int pack(profconv_output *output, const void *data, size_t size, int flush, profconv_error *error) {
-    const unsigned char *p = (const unsigned char *)data;
-    int result;
-    do {
-        uInt part = size < OUTPUT_BUFFER ? (uInt)size : (uInt)OUTPUT_BUFFER;
-        output->z.next_in = p;
-        output->z.avail_in = part;
-        p += part;
-        size -= part;
-        do {
-            output->z.next_out = output->packed;
-            output->z.avail_out = (uInt)OUTPUT_BUFFER;
-            result = deflate(&output->z, size ? Z_NO_FLUSH : flush);
-            if (result == Z_STREAM_ERROR)
-                return profconv_error_set(error, PROFCONV_E_INTERNAL, PROFCONV_NO_OFFSET, 0, "%s: deflate failed",
-                                          output->name);
-            size_t made = OUTPUT_BUFFER - output->z.avail_out;
-            int status = made ? output->sink->write(output->sink, output->packed, made, error) : PROFCONV_OK;
-            if (status)
-                return status;
-        } while (output->z.avail_out == 0);
-    } while (size);
-    return PROFCONV_OK;
-}
-
 static int hand_on(profconv_output *output, const void *data, size_t size) {
-    output->error.status = output->gzip ? pack(output, data, size, Z_NO_FLUSH, &output->error)
-                                        : output->sink->write(output->sink, data, size, &output->error);
+    output->error.status = output->sink->write(output->sink, data, size, &output->error);
     return output->error.status;
 }
 
@@ -165,20 +139,16 @@ int profconv_output_gzip(profconv_output *output, int level, profconv_error *err
     if (level < 0 || level > 9)
         return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,
                                   "%s: gzip level %d given, 0 to 9 expected", output->name, level);
-    output->mem.failed = 0;
-    unsigned char *packed = (unsigned char *)pfc_alloc(&output->mem, OUTPUT_BUFFER);
-    pfc_zstream_init(&output->z, &output->mem);
-    /* zlib's own header has no name and no time, so equal bytes give equal files. */
-    if (!packed || deflateInit2(&output->z, level ? level : Z_DEFAULT_COMPRESSION, Z_DEFLATED, PFC_GZIP_WINDOW, 8,
-                                Z_DEFAULT_STRATEGY) != Z_OK) {
-        int status = pfc_mem_error(&output->mem, error);
-        pfc_free(&output->mem, packed, packed ? OUTPUT_BUFFER : 0);
+    int status = pfc_sink_gzip(&output->sink, level, error);
+    if (status)
         return status;
-    }
-    output->packed = packed;
     output->gzip = 1;
+    if (output->behind)
+        pfc_sink_behind(&output->sink);
     return PROFCONV_OK;
 }
+
+void pfc_output_behind(profconv_output *output) { output->behind = 1; }
 
 uint64_t profconv_output_offset(const profconv_output *output) { return output->offset; }
 const char *profconv_output_name(const profconv_output *output) { return output->name; }
@@ -190,9 +160,7 @@ int profconv_output_close(profconv_output *output, profconv_error *error) {
                                                          "%s: closed twice", output->name);
     size_t used = output->used;
     output->used = 0;
-    if (!output->error.status && output->gzip)
-        output->error.status = pack(output, output->buffer, used, Z_FINISH, &output->error);
-    else if (!output->error.status && used)
+    if (!output->error.status && used)
         hand_on(output, output->buffer, used);
     output->closed = 1;
     int committing = output->error.status == PROFCONV_OK;
@@ -206,7 +174,7 @@ int profconv_output_close(profconv_output *output, profconv_error *error) {
 int profconv_output_bytes(const profconv_output *output, const uint8_t **data, size_t *size) {
     *data = (const uint8_t *)"";
     *size = 0;
-    return output->committed && pfc_sink_memory_bytes(output->sink, data, size) ? PROFCONV_OK : PROFCONV_E_INVALID;
+    return output->committed && pfc_sink_memory_bytes(output->end, data, size) ? PROFCONV_OK : PROFCONV_E_INVALID;
 }
 
 int pfc_output_join(profconv_output *output, pfc_budget *budget, profconv_error *error) {
@@ -222,10 +190,6 @@ void profconv_output_free(profconv_output *output) {
         if (!output->closed)
             (void)output->sink->close(output->sink, 0, NULL);
         output->sink->free(output->sink);
-    }
-    if (output->gzip) {
-        deflateEnd(&output->z);
-        pfc_free(&output->mem, output->packed, OUTPUT_BUFFER);
     }
     if (output->buffer)
         pfc_free(&output->mem, output->buffer, OUTPUT_BUFFER);

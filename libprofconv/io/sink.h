@@ -29,6 +29,11 @@ int pfc_sink_memory(pfc_sink **out, pfc_mem *mem, const char *name, profconv_err
 int pfc_sink_callbacks(pfc_sink **out, pfc_mem *mem, const profconv_output_callbacks *callbacks, const char *name,
                        profconv_error *error);
 
+/* These put themselves around *sink. gzip at `level` (0: default); a status leaves *sink as it was. */
+int pfc_sink_gzip(pfc_sink **sink, int level, profconv_error *error);
+/* A thread that does what *sink does; without memory or threads all goes on as before. */
+void pfc_sink_behind(pfc_sink **sink);
+
 /* The bytes of a memory sink; 0 when it is another kind. */
 int pfc_sink_memory_bytes(const pfc_sink *sink, const uint8_t **data, size_t *size);
 

@@ -14,6 +14,8 @@ struct pfc_source {
     /* Up to size > 0 bytes at offset `at`; *got 0: the end. Sources that cannot seek are asked for consecutive bytes
      * only. */
     int (*read)(pfc_source *source, uint64_t at, void *buffer, size_t size, size_t *got, profconv_error *error);
+    /* Of filters: compressed bytes used so far, and how many there are. NULL: what is read is what there is. */
+    void (*progress)(const pfc_source *source, uint64_t *done, uint64_t *total);
     void (*free)(pfc_source *source);
     pfc_mem *mem;     /* of the input */
     const char *name; /* of the input, for messages */
@@ -33,7 +35,11 @@ void pfc_source_callbacks_forget(pfc_source *source);
 int pfc_source_gzip(pfc_source **out, pfc_mem *mem, pfc_source *inner, const void *head, size_t head_size,
                     const profconv_limits *limits, profconv_error *error);
 
-/* Compressed bytes used so far, and how many there are. *done is UINT64_MAX when `source` is NULL or not gzip. */
+/* Puts a thread in front of a filter, of which the next byte to be read is that at `at`. Without memory or threads all goes
+ * on as before. */
+void pfc_source_ahead(pfc_source **source, uint64_t at);
+
+/* *done is UINT64_MAX when `source` is NULL or no filter. */
 void pfc_source_progress(const pfc_source *source, uint64_t *done, uint64_t *total);
 
 #endif
