@@ -6,8 +6,6 @@
 
 #include "libprofconv/symbolize/pass.h"
 
-#define MAX_FRAMES 256 /* of one address; the inner ones of a deeper chain of inlined calls are left out */
-
 char *pfc_run_copy(pfc_run *run, profconv_id string, size_t *size) {
     profconv_string s = pfc_model_string(run->model, string);
     *size = s.size;
@@ -41,19 +39,29 @@ static uint32_t make_lines(pfc_run *run, const pfc_frame *frames, size_t count, 
     return n;
 }
 
-int pfc_run_name_in_binary(pfc_run *run, pfc_binary *binary, const pfc_key *keys, size_t count, uint64_t *unnamed) {
-    pfc_frame frames[MAX_FRAMES];
-    profconv_line lines[MAX_FRAMES];
+int pfc_run_name_in_binary(pfc_run *run, pfc_binary *binary, const pfc_lookups *known, const pfc_key *keys, size_t count,
+                           uint64_t *unnamed) {
+    pfc_frame frames[PFC_MAX_FRAMES];
+    profconv_line lines[PFC_MAX_FRAMES];
     uint32_t line_count = 0;
+    size_t distinct = 0;
     int full = 0; /* with what DWARF says of inlining */
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || keys[i].key != keys[i - 1].key) {
             size_t n = 0;
-            int status = pfc_binary_frames(binary, keys[i].key, run->frame_flags, frames, MAX_FRAMES, &n);
-            if (status)
-                return status;
-            line_count = make_lines(run, frames, n, lines);
-            full = pfc_binary_frames_from_debug_info(binary) && !(run->frame_flags & PFC_FRAMES_NO_INLINE);
+            int from_debug_info;
+            if (known) {
+                const pfc_lookup *row = &known->rows.data[distinct++];
+                line_count = make_lines(run, known->frames.data + row->first, row->count, lines);
+                from_debug_info = row->from_debug_info;
+            } else {
+                int status = pfc_binary_frames(binary, keys[i].key, run->frame_flags, frames, PFC_MAX_FRAMES, &n);
+                if (status)
+                    return status;
+                line_count = make_lines(run, frames, n, lines);
+                from_debug_info = pfc_binary_frames_from_debug_info(binary);
+            }
+            full = from_debug_info && !(run->frame_flags & PFC_FRAMES_NO_INLINE);
         }
         if (line_count && run->model->locations.data[keys[i].id].line_count && !run->force) {
             /* It has names, and is here for its entry only. */
@@ -108,34 +116,40 @@ static int address_in_binary(const pfc_binary *binary, const profconv_mapping *m
     return pfc_binary_vaddr(binary, address - mapping->start + mapping->file_offset, mapping->file_offset, vaddr);
 }
 
-/* Sorted vaddrs of a group's locations. Those outside every segment are counted and get no key. */
-static int make_keys(pfc_run *run, const pfc_binary *binary, const pfc_group *group, pfc_key *keys, size_t *count,
-                     uint64_t *outside) {
+int pfc_run_keys(const pfc_run *run, pfc_mem *mem, const pfc_binary *binary, const pfc_group *group, pfc_key *keys,
+                 size_t *count) {
+    size_t outside = 0;
     *count = 0;
     for (size_t i = 0; i < group->count; i++) {
         profconv_id id = run->items[group->first + i];
         const profconv_location *location = &run->model->locations.data[id];
         uint64_t vaddr = 0;
+        pfc_key key = {0, 0, id};
         if (address_in_binary(binary, &run->model->mappings.data[location->mapping], location->address, &vaddr) == 0) {
-            pfc_key key = {vaddr, 0, id};
+            key.key = vaddr;
             keys[(*count)++] = key;
         } else {
-            no_symbol(run, id);
-            ++*outside;
+            keys[group->count - ++outside] = key;
         }
     }
-    return pfc_sort_keys(run->mem, keys, *count);
+    return pfc_sort_keys(mem, keys, *count);
 }
 
-static int name_group(pfc_run *run, pfc_binary *binary, const pfc_group *group, const char *file) {
+static int name_group(pfc_run *run, const pfc_opened *opened) {
+    pfc_binary *binary = opened->binary;
+    const pfc_group *group = opened->group;
+    const char *file = opened->file;
     pfc_key *keys = pfc_alloc(run->mem, group->count * sizeof *keys);
     if (!keys)
         return run->mem->failed;
     size_t count = 0;
-    uint64_t outside = 0, unnamed = 0;
-    int status = make_keys(run, binary, group, keys, &count, &outside);
+    uint64_t unnamed = 0;
+    int status = pfc_run_keys(run, run->mem, binary, group, keys, &count);
+    uint64_t outside = group->count - count;
+    for (size_t i = count; i < group->count; i++)
+        no_symbol(run, keys[i].id);
     if (!status)
-        status = pfc_run_name_in_binary(run, binary, keys, count, &unnamed);
+        status = pfc_run_name_in_binary(run, binary, opened->known, keys, count, &unnamed);
     if (!status && run->entries)
         status = pfc_run_entries(run, binary, keys, count);
     pfc_free(run->mem, keys, group->count * sizeof *keys);
@@ -176,46 +190,61 @@ static void note_missing(pfc_run *run, const pfc_group *group, const char *file,
 }
 
 /* *found 0: there is no file; the caller says so. */
-static int name_from_file(pfc_run *run, const pfc_group *group, const char *file, const char *id, int *found) {
-    pfc_find_result result;
-    pfc_binary *binary = NULL;
-    profconv_error reason;
-    int status = pfc_binary_find(&binary, run->mem, file, id, &run->finder, &result, &reason);
+static int name_from(pfc_run *run, const pfc_opened *opened, int *found) {
+    const pfc_group *group = opened->group;
+    const char *file = opened->file;
+    pfc_binary *binary = opened->binary;
+    int status = opened->status;
     *found = binary != NULL;
-    pfc_run_note_file(run, group, file, id, &result);
+    pfc_run_note_file(run, group, file, opened->id, &opened->result);
     if (status == PROFCONV_E_NOT_FOUND)
         return 0;
     if (status) {
-        *run->error = reason;
+        *run->error = opened->reason;
         return status;
     }
-    if (result.by_path)
+    if (opened->result.by_path)
         profconv_report_add(run->report, PROFCONV_NOTE_INFO, "binary-by-path", group->count, 0, PROFCONV_NO_OFFSET, 0,
                             "%s: the recording has no build-id for it; %s was taken by its path", file,
                             pfc_binary_path(binary));
     if (!pfc_binary_has_debug_info(binary) && !(run->frame_flags & PFC_FRAMES_NO_LINES))
         profconv_report_add(run->report, PROFCONV_NOTE_INFO, "no-debug-info", group->count, 0, PROFCONV_NO_OFFSET, 0,
                             "%s: no debug information; names of symbols only", pfc_binary_path(binary));
-    status = name_group(run, binary, group, file);
+    status = name_group(run, opened);
     if (pfc_binary_alternate_missing(binary))
         profconv_report_add(run->report, PROFCONV_NOTE_WARNING, "no-alternate-file", 1, 0, PROFCONV_NO_OFFSET, 0,
                             "%s: the file that holds the common part of its debug information (dwz) was not found",
                             pfc_binary_debug_path(binary));
-    pfc_binary_close(binary);
     return status;
 }
 
-int pfc_run_file(pfc_run *run, const pfc_group *group) {
-    size_t file_size = 0, id_size = 0;
-    char *file = pfc_run_copy(run, group->file, &file_size), *id = pfc_run_copy(run, group->build_id, &id_size);
+int pfc_opened_start(pfc_opened *opened, pfc_run *run, const pfc_group *group) {
+    memset(opened, 0, sizeof *opened);
+    opened->group = group;
+    opened->file = pfc_run_copy(run, group->file, &opened->file_size);
+    opened->id = pfc_run_copy(run, group->build_id, &opened->id_size);
+    return opened->file && opened->id ? PROFCONV_OK : run->mem->failed;
+}
+
+void pfc_opened_find(pfc_opened *opened, const pfc_run *run, pfc_mem *mem) {
+    opened->status = pfc_binary_find(&opened->binary, mem, opened->file, opened->id, &run->finder, &opened->result,
+                                     &opened->reason);
+}
+
+void pfc_opened_end(pfc_opened *opened, pfc_run *run) {
+    pfc_binary_close(opened->binary);
+    pfc_free(run->mem, opened->file, opened->file ? opened->file_size + 1 : 0);
+    pfc_free(run->mem, opened->id, opened->id ? opened->id_size + 1 : 0);
+    memset(opened, 0, sizeof *opened);
+}
+
+int pfc_run_file(pfc_run *run, const pfc_opened *opened) {
     int found = 0;
-    int status = file && id ? name_from_file(run, group, file, id, &found) : run->mem->failed;
+    int status = name_from(run, opened, &found);
     if (!status && !found) {
-        note_missing(run, group, file, id);
-        run->done += group->count;
+        note_missing(run, opened->group, opened->file, opened->id);
+        run->done += opened->group->count;
     }
-    pfc_free(run->mem, file, file ? file_size + 1 : 0);
-    pfc_free(run->mem, id, id ? id_size + 1 : 0);
     return status;
 }
 
@@ -229,16 +258,15 @@ static int name_bpf(pfc_run *run, const pfc_group *group, const char *file) {
 }
 
 int pfc_run_module(pfc_run *run, const pfc_group *group, int *named) {
-    size_t file_size = 0, id_size = 0;
-    char *file = pfc_run_copy(run, group->file, &file_size), *id = pfc_run_copy(run, group->build_id, &id_size);
-    int status = file && id ? 0 : run->mem->failed;
-    if (!status && strncmp(file, "bpf_", 4) == 0) {
+    pfc_opened opened;
+    int status = pfc_opened_start(&opened, run, group);
+    if (!status && strncmp(opened.file, "bpf_", 4) == 0) {
         *named = 1;
-        status = name_bpf(run, group, file);
+        status = name_bpf(run, group, opened.file);
     } else if (!status) {
-        status = name_from_file(run, group, file, id, named);
+        pfc_opened_find(&opened, run, run->mem);
+        status = name_from(run, &opened, named);
     }
-    pfc_free(run->mem, file, file ? file_size + 1 : 0);
-    pfc_free(run->mem, id, id ? id_size + 1 : 0);
+    pfc_opened_end(&opened, run);
     return status;
 }

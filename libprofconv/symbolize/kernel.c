@@ -69,7 +69,7 @@ static int name_by_vmlinux(pfc_run *run, const pfc_group *group, pfc_binary *bin
     uint64_t unnamed = 0;
     int status = pfc_sort_keys(run->mem, keys, group->count);
     if (!status)
-        status = pfc_run_name_in_binary(run, binary, keys, group->count, &unnamed);
+        status = pfc_run_name_in_binary(run, binary, NULL, keys, group->count, &unnamed);
     pfc_free(run->mem, keys, group->count * sizeof *keys);
     if (unnamed)
         profconv_report_add(run->report, PROFCONV_NOTE_INFO, "no-symbol", unnamed, 0, PROFCONV_NO_OFFSET, 0,

@@ -161,9 +161,23 @@ static void sort_groups(pfc_run *run) {
     }
 }
 
+/* Files first: what they are found to be does not depend on the others, and they can be looked at side by side. */
+static int run_file_groups(pfc_run *run) {
+    size_t size = (run->groups.count + 1) * sizeof(const pfc_group *), count = 0;
+    const pfc_group **files = pfc_alloc(run->mem, size);
+    if (!files)
+        return run->mem->failed;
+    for (size_t i = 0; i < run->groups.count; i++)
+        if (run->groups.data[i].place == PFC_PLACE_FILE)
+            files[count++] = &run->groups.data[i];
+    int status = pfc_run_files(run, files, count);
+    pfc_free(run->mem, files, size);
+    return status;
+}
+
 static int run_groups(pfc_run *run) {
     PFC_VEC(pfc_group) kernel = {0};
-    int status = 0;
+    int status = run_file_groups(run);
     for (size_t i = 0; !status && i < run->groups.count; i++) {
         const pfc_group *group = &run->groups.data[i];
         int named = 0;
@@ -172,7 +186,6 @@ static int run_groups(pfc_run *run) {
             run->done += group->count;
             break;
         case PFC_PLACE_FILE:
-            status = pfc_run_file(run, group);
             break;
         case PFC_PLACE_JIT:
             status = pfc_run_jit(run, group);

@@ -125,9 +125,21 @@ typedef struct pfc_run {
 char *pfc_run_copy(pfc_run *run, profconv_id string, size_t *size);
 /* After each location: a status when the caller cancelled. */
 int pfc_run_step(pfc_run *run);
-/* Gives locations[0 .. n) of `keys` the frames of their addresses in `binary`; keys are sorted. *unnamed counts those
- * without. */
-int pfc_run_name_in_binary(pfc_run *run, pfc_binary *binary, const pfc_key *keys, size_t count, uint64_t *unnamed);
+/* Frames that were asked for ahead: one row for each address of sorted keys. Strings are the binary's. */
+typedef struct pfc_lookup {
+    uint32_t first; /* of frames */
+    uint32_t count;
+    int from_debug_info;
+} pfc_lookup;
+typedef struct pfc_lookups {
+    PFC_VEC(pfc_frame) frames;
+    PFC_VEC(pfc_lookup) rows;
+} pfc_lookups;
+
+/* Gives locations[0 .. n) of `keys` the frames of their addresses in `binary`; keys are sorted. `known` (may be NULL) has them
+ * already. *unnamed counts those without. */
+int pfc_run_name_in_binary(pfc_run *run, pfc_binary *binary, const pfc_lookups *known, const pfc_key *keys, size_t count,
+                           uint64_t *unnamed);
 /* Gives the locations their names from `answers`; *unnamed counts those without, which are moved to the front of
  * `keys`. */
 int pfc_run_name_by_answers(pfc_run *run, pfc_answers *answers, pfc_key *keys, uint64_t *unnamed);
@@ -136,7 +148,35 @@ int pfc_run_entries(pfc_run *run, pfc_binary *binary, const pfc_key *keys, size_
 void pfc_run_note_file(pfc_run *run, const pfc_group *group, const char *file, const char *id,
                        const pfc_find_result *result);
 
-int pfc_run_file(pfc_run *run, const pfc_group *group); /* files.c; modules that have no file are left for kallsyms: */
+/* ---- files.c ---- */
+
+#define PFC_MAX_FRAMES 256 /* of one address; the inner ones of a deeper chain of inlined calls are left out */
+
+/* A group's file, looked for. */
+typedef struct pfc_opened {
+    const pfc_group *group;
+    char *file, *id;
+    size_t file_size, id_size;
+    pfc_binary *binary; /* NULL: not found, for the reason */
+    const pfc_lookups *known; /* or NULL */
+    pfc_find_result result;
+    profconv_error reason;
+    int status;
+} pfc_opened;
+
+/* A status for want of memory; pfc_opened_end is due in any case. */
+int pfc_opened_start(pfc_opened *opened, pfc_run *run, const pfc_group *group);
+/* Looks for the file; its memory is `mem`'s. Changes nothing of the run: it can be done on another thread, and so can this: */
+void pfc_opened_find(pfc_opened *opened, const pfc_run *run, pfc_mem *mem);
+/* The sorted vaddrs of a group's locations: *count of the group's count keys, after which come those that are in no segment. */
+int pfc_run_keys(const pfc_run *run, pfc_mem *mem, const pfc_binary *binary, const pfc_group *group, pfc_key *keys,
+                 size_t *count);
+void pfc_opened_end(pfc_opened *opened, pfc_run *run);
+/* Names the locations of the group, or says why not. */
+int pfc_run_file(pfc_run *run, const pfc_opened *opened);
+/* All groups of files: ahead.c. */
+int pfc_run_files(pfc_run *run, const pfc_group *const *groups, size_t count);
+/* Modules that have no file are left for kallsyms. */
 int pfc_run_module(pfc_run *run, const pfc_group *group, int *named);
 int pfc_run_jit(pfc_run *run, const pfc_group *group);                   /* jit.c */
 int pfc_run_kernel(pfc_run *run, const pfc_group *groups, size_t count); /* kernel.c */
