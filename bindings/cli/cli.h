@@ -45,6 +45,7 @@ typedef enum cli_id {
     CLI_ID_SET,
     CLI_ID_MEMORY,
     CLI_ID_ON_LIMIT,
+    CLI_ID_JOBS,
     CLI_ID_LIST_SETTINGS,
     CLI_ID_QUIET,
     CLI_ID_VERBOSE,
@@ -110,6 +111,7 @@ typedef struct cli_arguments {
     int quiet, verbose, list_settings, help;
     uint64_t max_memory;
     uint32_t on_limit; /* PROFCONV_ON_LIMIT_* */
+    uint32_t threads;
 } cli_arguments;
 
 /* CLI_OK or CLI_USAGE, with a message. */

@@ -21,6 +21,7 @@ static int run(const cli_arguments *arguments, const profconv_registry *registry
     options.to = target->name;
     options.progress = cli_progress_tick;
     options.progress_user = &progress;
+    options.threads = arguments->threads;
     if (profconv_report_new(&report, NULL, &error))
         return cli_fail(NULL, &error);
     cli_progress_start(&progress, arguments);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * profconv merge: any number of profiles added up. One input is in memory at a time, next to the sum, so memory follows from
- * the result. Which inputs count is decided by their own time.
+ * profconv merge: any number of profiles added up. One input (with --jobs, a few) is in memory at a time, next to the sum, so
+ * memory follows from the result. Which inputs count is decided by their own time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,8 +16,8 @@ typedef struct merge_job {
     profconv_builder *builder;
     int64_t from, to; /* nanoseconds since 1970: from <= time < to */
     int by_time;
-    int keep_going;
-    size_t merged, bad, outside, timeless;
+    cli_sum sum;
+    size_t outside, timeless;
 } merge_job;
 
 /* ---- times ---- */
@@ -101,7 +101,8 @@ static int times(merge_job *job) {
     return CLI_OK;
 }
 
-static int in_time(merge_job *job, const profconv_profile *profile) {
+static int in_time(void *user, const profconv_profile *profile) {
+    merge_job *job = (merge_job *)user;
     int64_t time = profconv_profile_info(profile)->time_ns;
     if (!job->by_time)
         return 1;
@@ -134,45 +135,47 @@ static int choose_format(merge_job *job, const char *first) {
     return cli_choose_target(&like, job->loader.registry, &job->loader.target);
 }
 
-static int merge_one(merge_job *job, const char *name, uint64_t weight) {
-    profconv_profile *profile = NULL;
-    profconv_error error;
-    int status = cli_load(&job->loader, name, &profile);
-    if (status == CLI_OK && in_time(job, profile)) {
-        job->merged++;
-        if (profconv_merge(job->builder, profile, weight, &error)) {
-            status = cli_fail(name, &error);
-            job->merged--;
-            if (profconv_builder_status(job->builder, NULL))
-                job->keep_going = 0; /* the sum is lost; else the input was refused as a whole */
-        }
-    }
-    profconv_profile_free(profile);
-    if (status == CLI_OK || status == CLI_USAGE || cli_interrupted() || !job->keep_going)
-        return status;
-    job->bad++;
-    return CLI_OK;
-}
-
 /* "3,file". */
-static int weighted(merge_job *job, const char *text) {
+static int weighted(const char *text, cli_summand *out) {
     char *end = NULL;
     errno = 0;
     unsigned long long weight = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
     if (!weight || errno || *end != ',' || !end[1])
         return cli_usage_error("--weighted-input=%s: a weight above 0, a comma and a file are expected", text);
-    return merge_one(job, end + 1, weight);
+    out->name = end + 1;
+    out->weight = weight;
+    return CLI_OK;
+}
+
+/* Those with weights first. */
+static int list_inputs(const cli_arguments *arguments, cli_summand *out, size_t *count) {
+    int status = CLI_OK;
+    for (size_t i = 0; i < arguments->given_count && status == CLI_OK; i++)
+        if (strcmp(arguments->given[i].option->name, "weighted-input") == 0)
+            status = weighted(arguments->given[i].argument, &out[(*count)++]);
+    for (size_t i = 0; i < arguments->input_count; i++)
+        out[(*count)++].name = arguments->inputs[i];
+    return status;
 }
 
 static int merge_all(merge_job *job) {
     const cli_arguments *arguments = job->loader.arguments;
-    int status = CLI_OK;
-    for (size_t i = 0; i < arguments->given_count && status == CLI_OK; i++) {
-        if (strcmp(arguments->given[i].option->name, "weighted-input") == 0)
-            status = weighted(job, arguments->given[i].argument);
+    cli_sum *sum = &job->sum;
+    cli_summand *inputs = (cli_summand *)calloc(arguments->given_count + arguments->input_count + 1, sizeof *inputs);
+    if (!inputs) {
+        cli_error("out of memory");
+        return CLI_FAILED;
     }
-    for (size_t i = 0; i < arguments->input_count && status == CLI_OK; i++)
-        status = merge_one(job, arguments->inputs[i], 1);
+    sum->loader = &job->loader;
+    sum->builder = job->builder;
+    sum->inputs = inputs;
+    sum->keep_going = cli_was_given(arguments, "keep-going", NULL);
+    sum->accept = in_time;
+    sum->user = job;
+    int status = list_inputs(arguments, inputs, &sum->count);
+    if (status == CLI_OK)
+        status = cli_sum_up(sum);
+    free(inputs);
     return status;
 }
 
@@ -180,9 +183,9 @@ static void tell(const merge_job *job) {
     const cli_arguments *arguments = job->loader.arguments;
     if (arguments->quiet)
         return;
-    if (job->bad)
-        cli_error("warning: %zu of %zu inputs could not be read and were left out", job->bad,
-                  job->bad + job->merged + job->outside + job->timeless);
+    if (job->sum.bad)
+        cli_error("warning: %zu of %zu inputs could not be read and were left out", job->sum.bad,
+                  job->sum.bad + job->sum.merged + job->outside + job->timeless);
     if (job->timeless)
         cli_error("warning: %zu inputs do not tell their time and were left out", job->timeless);
     if (job->outside && arguments->verbose)
@@ -235,7 +238,6 @@ int cli_merge(const cli_arguments *arguments) {
         status = times(&job);
     if (status == CLI_OK)
         status = choose_format(&job, first_input(arguments));
-    job.keep_going = cli_was_given(arguments, "keep-going", NULL);
     if (status == CLI_OK) {
         cli_load_options(&job.loader, &limits, &options);
         if (profconv_builder_new(&job.builder, NULL, &limits, &error))
@@ -247,7 +249,7 @@ int cli_merge(const cli_arguments *arguments) {
         cli_progress_end(&job.loader.progress);
         tell(&job);
     }
-    if (status == CLI_OK && job.merged == 0) {
+    if (status == CLI_OK && job.sum.merged == 0) {
         cli_error("no input is left to merge");
         status = CLI_FAILED;
     }

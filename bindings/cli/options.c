@@ -167,6 +167,8 @@ static const cli_option general[] = {
      OWN(CLI_ID_MEMORY)},
     {"on-limit", 0, "fail|truncate", "when stacks need more: give up, or charge samples to the part that fits", CLI_READING,
      OWN(CLI_ID_ON_LIMIT)},
+    {"jobs", 'j', "N", "threads to work on, 0: one for each processor; the output is the same with any number", CLI_READING,
+     OWN(CLI_ID_JOBS)},
     {"quiet", 'q', NULL, "no warnings, no progress", CLI_READING, OWN(CLI_ID_QUIET)},
     {"verbose", 'v', NULL, "every detail of what was lost and found", CLI_READING, OWN(CLI_ID_VERBOSE)},
     {"help", 'h', NULL, "this text", CLI_ANY, OWN(CLI_ID_HELP)},

@@ -4,6 +4,7 @@
  * before operands that start with '-'. Options and operands may be mixed.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,19 @@ static uint64_t parse_size(const char *text) {
     return *end ? 0 : value;
 }
 
+/* 0: as many threads as this process may use processors. */
+static int parse_jobs(const char *text, uint32_t *out) {
+    char *end = NULL;
+    unsigned long jobs = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+    if (!end || *end || jobs > 256)
+        return cli_usage_error("--jobs %s: a number from 0 to 256 expected", text);
+    cpu_set_t cpus;
+    if (jobs == 0)
+        jobs = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (unsigned long)CPU_COUNT(&cpus) : 1;
+    *out = (uint32_t)jobs;
+    return CLI_OK;
+}
+
 static int act(cli_arguments *out, const cli_option *option, const char *argument) {
     switch (option->id) {
     case CLI_ID_FROM:
@@ -57,6 +71,10 @@ static int act(cli_arguments *out, const cli_option *option, const char *argumen
         if (strcmp(argument, "truncate") != 0 && strcmp(argument, "fail") != 0)
             return cli_usage_error("--on-limit %s: fail or truncate expected", argument);
         out->on_limit = *argument == 't' ? PROFCONV_ON_LIMIT_TRUNCATE : PROFCONV_ON_LIMIT_FAIL;
+        break;
+    case CLI_ID_JOBS:
+        if (parse_jobs(argument, &out->threads) != CLI_OK)
+            return CLI_USAGE;
         break;
     case CLI_ID_LIST_SETTINGS:
         out->list_settings = 1;

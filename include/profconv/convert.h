@@ -10,6 +10,7 @@
 #define PROFCONV_CONVERT_H
 
 #include <profconv/base.h>
+#include <profconv/builder.h>
 #include <profconv/io.h>
 #include <profconv/profile.h>
 
@@ -68,6 +69,11 @@ typedef struct profconv_convert_options {
      *  PROFCONV_E_CALLBACK. */
     int (*progress)(void *user, const char *stage, uint64_t done, uint64_t total);
     void *progress_user;
+    /** How many threads may be at work at a time, the caller's among them; 0 and 1: that one alone. What comes out does not depend
+     *  on it. The allocator is called by all of them, callbacks of an input or output by one at a time, the progress by the
+     *  caller's thread alone. */
+    uint32_t threads;
+    uint32_t reserved;
 } profconv_convert_options;
 
 /** Which reader would read this input; the window is left where it was. PROFCONV_E_UNKNOWN_FORMAT lists what was tried. */
@@ -116,6 +122,39 @@ PROFCONV_API int profconv_convert(const profconv_registry *registry, const profc
                                   size_t input_count, profconv_output *output,
                                   const profconv_convert_options *options, profconv_report *report,
                                   profconv_error *error);
+
+/** An input of a merge. */
+typedef struct profconv_merge_input {
+    profconv_input *input; /* taken over and freed, unless it is borrowed */
+    uint64_t weight;       /* 0 means 1 */
+    const profconv_convert_options *options; /* for this input; NULL: those of the merge. Lives until `done` was called */
+    uint32_t borrowed;                       /* nonzero: the input stays the caller's; it is used until the merge returns */
+    uint32_t reserved;
+} profconv_merge_input;
+
+/** Where the inputs of a merge come from. All of it is called on the caller's thread. */
+typedef struct profconv_merge_source {
+    size_t struct_size;
+    /** Opens input number `index` = 0, 1, 2, … into *next, which is all zero before; leaving it so means that there are no more.
+     *  Inputs are opened a few ahead of those that are added. Nonzero: this one cannot be had, which goes to `done` in its turn. */
+    int (*open)(void *user, uint64_t index, profconv_merge_input *next, profconv_error *error);
+    /** Optional: nonzero when a profile that was read is to be added. */
+    int (*accept)(void *user, uint64_t index, const profconv_profile *profile);
+    /** Optional: what became of an input, in their order; `error` says why `status` is not 0. Returns 0 to go on, or the status to
+     *  end with. Without it, the first failure ends the merge. */
+    int (*done)(void *user, uint64_t index, int status, const profconv_error *error);
+    void *user;
+} profconv_merge_source;
+
+/**
+ * Reads inputs one after another and adds them to the builder: memory follows from the sum, not from their number. With
+ * options->threads, inputs are read ahead on other threads, one more than there are threads at most; they are added in their
+ * order all the same. What is read uses the builder's allocator and counts against its max_memory. When a failure ends the merge,
+ * the builder holds what was added before, unless it failed itself (profconv_builder_status).
+ */
+PROFCONV_API int profconv_merge_inputs(profconv_builder *builder, const profconv_registry *registry,
+                                       const profconv_convert_options *options, const profconv_merge_source *source,
+                                       profconv_error *error);
 
 /** Writes every table of a profile as canonical text, one row a line: for goldens and for people. */
 PROFCONV_API int profconv_dump(const profconv_profile *profile, profconv_output *output, profconv_error *error);

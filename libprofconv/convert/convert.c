@@ -92,6 +92,8 @@ static int run_reader(const pfc_job *job, const pfc_format *format, profconv_inp
     memset(&said, 0, sizeof said);
     if (job->options.progress)
         pfc_input_set_tick(input, on_input, (void *)(uintptr_t)job);
+    if (job->options.threads > 1)
+        pfc_input_ahead(input);
     pfc_builder_set_unwinder(builder, &pfc_cfi_unwinder);
     pfc_builder_set_jitdump(builder, &pfc_jitdump_reader);
     int status = format->reader.read(format->reader.user, input, builder, job->settings, &said);
@@ -242,6 +244,7 @@ static int run_steps(const pfc_job *job, const pfc_plan_step *steps, size_t coun
     if (status == PROFCONV_OK)
         status = profconv_builder_thaw(&builder, profile, error);
     if (status == PROFCONV_OK) {
+        builder->threads = job->options.threads;
         for (size_t i = 0; status == PROFCONV_OK && i < count; i++)
             status = run_step(job, &steps[i], builder, error);
         pass_on_notes(&mark, profconv_builder_report(builder), report);
@@ -355,6 +358,8 @@ static int write_one(const pfc_job *job, const pfc_format *writer, const profcon
     if (status != PROFCONV_OK)
         return status;
     uint64_t start = profconv_output_offset(output);
+    if (job->options.threads > 1)
+        pfc_output_behind(output);
     status = writer->writer.write(writer->writer.user, profile, output, job->settings, report, &said);
     if (status != PROFCONV_OK)
         return callback_failed(status, &said, writer->name, "writer", error);
@@ -394,18 +399,6 @@ static void name_input(const profconv_input *input, profconv_error *error) {
     snprintf(error->message, sizeof error->message, "%.120s: %.340s", profconv_input_name(input), message);
 }
 
-/* Adds one input to the builder that unites them. */
-static int merge_one(pfc_job *job, profconv_builder *merged, const profconv_convert_input *input,
-                     profconv_error *error) {
-    profconv_profile *profile = NULL;
-    int status = read_one(job, input->input, pfc_builder_model(merged)->mem.live, &profile, error);
-    if (status != PROFCONV_OK)
-        return status;
-    status = profconv_merge(merged, profile, input->weight, error);
-    profconv_profile_free(profile);
-    return status;
-}
-
 /* The buffers of inputs and output count while they are at work. On failure all have left again. */
 static void buffers_leave(const pfc_job *job, const profconv_convert_input *inputs, size_t count,
                           profconv_output *output) {
@@ -424,17 +417,44 @@ static int buffers_join(const pfc_job *job, const profconv_convert_input *inputs
     return status;
 }
 
+/* The inputs of a conversion, for profconv_merge_inputs. */
+typedef struct pfc_several {
+    const profconv_convert_input *inputs;
+    size_t count;
+    const profconv_input *failed;
+} pfc_several;
+
+static int next_of_several(void *user, uint64_t index, profconv_merge_input *next, profconv_error *error) {
+    const pfc_several *several = user;
+    (void)error;
+    if (index >= several->count)
+        return PROFCONV_OK;
+    next->input = several->inputs[index].input;
+    next->weight = several->inputs[index].weight;
+    next->borrowed = 1;
+    return PROFCONV_OK;
+}
+
+static int one_of_several_done(void *user, uint64_t index, int status, const profconv_error *error) {
+    pfc_several *several = user;
+    (void)error;
+    if (status != PROFCONV_OK)
+        several->failed = several->inputs[index].input;
+    return status;
+}
+
 static int read_all(pfc_job *job, const profconv_convert_input *inputs, size_t count, profconv_profile **out,
                     profconv_error *error) {
     if (count == 1 && inputs[0].weight <= 1)
         return read_one(job, inputs[0].input, 0, out, error);
     profconv_builder *merged = NULL;
+    pfc_several several = {inputs, count, NULL};
+    profconv_merge_source source = {sizeof source, next_of_several, NULL, one_of_several_done, &several};
     int status = profconv_builder_new(&merged, job->options.allocator, &job->limits, error);
-    for (size_t i = 0; status == PROFCONV_OK && i < count; i++) {
-        status = merge_one(job, merged, &inputs[i], error);
-        if (status != PROFCONV_OK && count > 1)
-            name_input(inputs[i].input, error);
-    }
+    if (status == PROFCONV_OK)
+        status = profconv_merge_inputs(merged, job->registry, &job->options, &source, error);
+    if (status != PROFCONV_OK && several.failed && count > 1)
+        name_input(several.failed, error);
     if (status == PROFCONV_OK)
         status = profconv_builder_freeze(merged, out, error);
     profconv_builder_free(merged);

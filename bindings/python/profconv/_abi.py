@@ -161,11 +161,24 @@ class FormatInfo(Structure):
 class ConvertOptions(Structure):
     _fields_ = [("struct_size", c_size_t), ("allocator", POINTER(Allocator)), ("limits", POINTER(Limits)),
                 ("settings", c_void_p), ("from", c_char_p), ("to", c_char_p),
-                ("progress", CFUNCTYPE(c_int, c_void_p, c_char_p, c_uint64, c_uint64)), ("progress_user", c_void_p)]
+                ("progress", CFUNCTYPE(c_int, c_void_p, c_char_p, c_uint64, c_uint64)), ("progress_user", c_void_p),
+                ("threads", c_uint32), ("reserved", c_uint32)]
 
 
 class ConvertInput(Structure):
     _fields_ = [("input", c_void_p), ("weight", c_uint64)]
+
+
+class MergeInput(Structure):
+    _fields_ = [("input", c_void_p), ("weight", c_uint64), ("options", POINTER(ConvertOptions)),
+                ("borrowed", c_uint32), ("reserved", c_uint32)]
+
+
+class MergeSource(Structure):
+    _fields_ = [("struct_size", c_size_t),
+                ("open", CFUNCTYPE(c_int, c_void_p, c_uint64, POINTER(MergeInput), POINTER(Error))),
+                ("accept", CFUNCTYPE(c_int, c_void_p, c_uint64, c_void_p)),
+                ("done", CFUNCTYPE(c_int, c_void_p, c_uint64, c_int, POINTER(Error))), ("user", c_void_p)]
 
 
 class IoOptions(Structure):
@@ -407,6 +420,8 @@ FUNCTIONS = {
     "profconv_write": (c_int, [c_void_p, c_void_p, c_void_p, POINTER(ConvertOptions), c_void_p, POINTER(Error)]),
     "profconv_convert": (c_int, [c_void_p, POINTER(ConvertInput), c_size_t, c_void_p, POINTER(ConvertOptions),
                                  c_void_p, POINTER(Error)]),
+    "profconv_merge_inputs": (c_int, [c_void_p, c_void_p, POINTER(ConvertOptions), POINTER(MergeSource),
+                                      POINTER(Error)]),
     "profconv_dump": (c_int, [c_void_p, c_void_p, POINTER(Error)]),
     "profconv_input_open_path": (c_int, [POINTER(c_void_p), c_char_p, POINTER(IoOptions), POINTER(Error)]),
     "profconv_input_open_fd": (c_int, [POINTER(c_void_p), c_int, c_char_p, POINTER(IoOptions), POINTER(Error)]),

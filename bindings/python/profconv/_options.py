@@ -34,6 +34,14 @@ def make_limits(values):
     return limits
 
 
+def make_threads(values):
+    """The keyword `threads`, taken out of `values`."""
+    threads = values.pop("threads", None) or 0
+    if not isinstance(threads, int) or not 0 <= threads < 1 << 32:
+        raise InvalidError(f"threads: {threads!r} is not a number of threads")
+    return threads
+
+
 def value_text(value):
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -70,7 +78,7 @@ class Options:
     def __init__(self, settings=None, keywords=None, *, source=None, target=None, progress=None, scope_of=None):
         keywords = dict(keywords or {})
         self.limits = make_limits(keywords)
-        self.struct = abi.ConvertOptions(struct_size=ctypes.sizeof(abi.ConvertOptions))
+        self.struct = abi.ConvertOptions(struct_size=ctypes.sizeof(abi.ConvertOptions), threads=make_threads(keywords))
         self.handle = None
         if self.limits is not None:
             self.struct.limits = ctypes.pointer(self.limits)
