@@ -92,12 +92,12 @@ static int read_rows(pfc_raw_in *in, uint64_t n, int branches) {
             break;
         if (!pfc_map_pair(&in->lines, branches ? "->" : "-", &row) || (!branches && row.to < row.from))
             return pfc_map_bad_line(&in->lines, branches ? "a branch 'FROM->TO:COUNT'" : "a range 'BEGIN-END:COUNT'");
+        int external = branches && is_external(in, &row);
+        profconv_id from = external ? 0 : location(in, row.from), to = location(in, row.to);
         if (!branches) {
-            profconv_builder_range(in->builder, location(in, row.from), location(in, row.to), row.count);
+            profconv_builder_range(in->builder, from, to, row.count);
         } else {
-            int external = is_external(in, &row);
-            profconv_builder_branch(in->builder, external ? 0 : location(in, row.from), location(in, row.to), row.count,
-                                    0, 0);
+            profconv_builder_branch(in->builder, from, to, row.count, 0, 0);
             in->external += (uint64_t)external;
         }
         if ((i & 1023) == 1023)

@@ -96,9 +96,9 @@ static int read_edge(go_reader *r, profconv_id caller, profconv_id *last) {
         status = parse_numbers(r, line, &offset, &weight);
     if (status)
         return status;
-    profconv_id stack = profconv_builder_stack(
-        r->builder, profconv_builder_stack(r->builder, 0, location_id(r, function_id(r, caller), 1 + offset)),
-        location_id(r, function_id(r, callee), callee_line(caller, callee, 1 + offset)));
+    profconv_id from = location_id(r, function_id(r, caller), 1 + offset);
+    profconv_id to = location_id(r, function_id(r, callee), callee_line(caller, callee, 1 + offset));
+    profconv_id stack = profconv_builder_stack(r->builder, profconv_builder_stack(r->builder, 0, from), to);
     if (stack && stack <= *last) /* new stacks have higher ids */
         return bad_line(r, line.data, line.size, "each caller, callee and offset once");
     *last = stack > *last ? stack : *last;
