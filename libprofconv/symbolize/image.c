@@ -291,6 +291,7 @@ Dwarf *pfc_image_dwarf(pfc_image *image) {
         if (pfc_image_module(image) == 0)
             image->dwarf = dwfl_module_getdwarf(image->module, &bias);
     } else {
+        pfc_image_hide_unused(image);
         image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
     }
     return image->dwarf;

@@ -84,6 +84,10 @@ int pfc_image_text(const pfc_image *image, uint64_t *address, uint64_t *size);
 /* Where .text begins in the file. 0 or -1. */
 int pfc_image_text_offset(const pfc_image *image, uint64_t *offset);
 
+/* ---- unused.c ---- */
+/* Keeps libdw from inflating sections that are not needed. Before dwarf_begin_elf. */
+void pfc_image_hide_unused(pfc_image *image);
+
 /* ---- inflate.c ---- */
 /* A descriptor of a copy of the file in which sections compressed with zstd are inflated; -1 when there are none, or
  * they are damaged (they stay unread then), or, with mem->failed set, no memory. The copy is charged to mem: *charged
