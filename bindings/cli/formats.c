@@ -74,7 +74,7 @@ int cli_formats(const cli_arguments *arguments) {
         printf("%-15s %s (%s)\n", format.name, format.description ? format.description : "", text);
     }
     puts("\nNot read: DTrace, macOS sample, VTune, gdb and jstack stacks, Instruments, xdebug. Their stackcollapse scripts write "
-         "collapsed\nstacks, which are read.");
+         "collapsed\nstacks, which are read. Of simpleperf: report-sample; its recordings and its report_sample.py are read.");
     profconv_registry_free(registry);
     return cli_flush();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plan for a profile as it is. A reader may know the names of code made at run time, from files that only its recording
- * mentions, and no others: symbols are there then, and yet nearly all are missing. Such a profile is treated as one
- * without symbols, so that the rest gets its names.
+ * The plan for a profile as it is. A reader may know the names of code made at run time, from files that only its
+ * recording mentions, and no others: symbols are there then, and yet nearly all are missing. Such a profile is treated
+ * as one without symbols, so that the rest gets its names.
  */
 #include "libprofconv/convert/convert.h"
 

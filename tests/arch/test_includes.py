@@ -25,7 +25,7 @@ LAYERS = {
     "transform": {"base", "io", "model", "transform"},
     "convert": {"base", "io", "model", "convert"},
 }
-FORMAT_HEADERS = {"base"}  # and libprofconv/io/io.h, and the format's own folder
+FORMAT_HEADERS = {"base"}  # and libprofconv/io/io.h, the format's own folder, and formats/common, which knows no format
 
 # Headers of other projects: the only folder that may see them.
 EXTERNAL = [
@@ -83,7 +83,7 @@ def allowed(path, header):
     layer, name = layer_of(path)
     target, target_name = layer_of(header)
     if layer == "formats":
-        own = target == "formats" and target_name == name
+        own = target == "formats" and target_name in (name, "common")
         return own or target in FORMAT_HEADERS or header == "libprofconv/io/io.h"
     return layer in LAYERS and target in LAYERS[layer]
 

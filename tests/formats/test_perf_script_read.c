@@ -248,6 +248,23 @@ static void test_branches_by_name(void **state) {
     profconv_profile_free(p);
 }
 
+/* As simpleperf's report_sample.py prints it. */
+static void test_simpleperf(void **state) {
+    (void)state;
+    profconv_profile *p = read_ok("app\t29603/29604 [003] 1234.567890:\t\t250000 cpu-cycles:\n"
+                                  "    7f8a1b2c\tart::Thread::Run(void*) (/apex/lib/libart.so)\n"
+                                  "    7f8a0000\tmain (/system/bin/app_process64)\n\n"
+                                  "app thread 2\t29603 [003] 1234.570000:\t\t250001 cpu-cycles:\n"
+                                  "ffffffc0101234ab\tel0_svc ([kernel.kallsyms])\n"
+                                  "        7f8a1b2c\tstart_thread (/apex/lib64/bionic/libc.so)\n\n",
+                                  "");
+    assert_string_equal(stack_text(p, 0), "main|art::Thread::Run(void*)");
+    assert_string_equal(stack_text(p, 1), "start_thread|el0_svc");
+    assert_int_equal(profconv_profile_total(p, 1), 500001);
+    assert_int_equal(note_count(p, "other-lines"), 0);
+    profconv_profile_free(p);
+}
+
 /* Many more lines than a generation keeps, some of them again and again: every line means what it meant the first time. */
 static void test_distinct_lines(void **state) {
     enum { SAMPLES = 3000, FRAMES = 8, LINE = 64 };
@@ -391,6 +408,10 @@ static void test_events(void **state) {
     profconv_profile_free(p);
     p = read_ok("a 5 1.000000: 250000 cpu-clock:uhH: \n\t 10 f (/x)\n\n", "");
     assert_string_equal(text_of(p, profconv_profile_sample_type(p, 1)->name), "cpu");
+    assert_string_equal(text_of(p, profconv_profile_sample_type(p, 1)->unit), "nanoseconds");
+    profconv_profile_free(p);
+    p = read_ok("a 5 1.000000: 250000 offcpu-time: \n\t 10 f (/x)\n\n", "");
+    assert_string_equal(text_of(p, profconv_profile_sample_type(p, 1)->name), "offcpu-time");
     assert_string_equal(text_of(p, profconv_profile_sample_type(p, 1)->unit), "nanoseconds");
     profconv_profile_free(p);
 }
@@ -555,6 +576,7 @@ int main(void) {
         cmocka_unit_test(test_frames),
         cmocka_unit_test(test_branch_entries),
         cmocka_unit_test(test_branches_by_name),
+        cmocka_unit_test(test_simpleperf),
         cmocka_unit_test(test_distinct_lines),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_raw_addresses),

@@ -221,11 +221,11 @@ static int collect(pd_reader *r, frames *f, const pd_event *event, const pd_samp
         if (has_chains(event) && !s->stack_dump && r->filter.callers)
             restore_callers(r, f, process, s);
     }
-    if (!r->filter.kernel && drop_kernel(f))
+    if (!r->selection.kernel && drop_kernel(f))
         r->counts.kernel_frames_removed++;
     uint32_t bound = profconv_builder_limits(r->builder)->max_depth;
-    if (r->filter.max_stack && r->filter.max_stack < bound)
-        bound = r->filter.max_stack;
+    if (r->selection.max_stack && r->selection.max_stack < bound)
+        bound = r->selection.max_stack;
     if (f->count > bound) { /* the leaf's end stays */
         f->count = bound;
         r->counts.chain_max_cut++;

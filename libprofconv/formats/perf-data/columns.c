@@ -3,32 +3,14 @@
  * Events as sample types, and the facts about the recording. Names can come late in a recording (or behind its data), so
  * columns are made when the first samples show which events have any, and named at the end.
  */
+#include "libprofconv/formats/common/columns.h"
 #include "libprofconv/formats/perf-data/pd.h"
 
 #define OPEN_AFTER 4096 /* samples that are looked at before the columns are laid out */
 
-/* Two columns, side by side; the names only keep them apart for now. */
-static uint32_t add_columns(pd_reader *r) {
-    profconv_sample_type row;
-    memset(&row, 0, sizeof row);
-    char name[32] = "#";
-    uint32_t first = PD_NO_COLUMN;
-    for (uint32_t i = 0; i < 2; i++) {
-        size_t n = 1 + pfc_format_u64(name + 1, profconv_builder_sample_type_count(r->builder));
-        row.name = profconv_builder_string(r->builder, name, n);
-        row.role = i ? PROFCONV_ROLE_WEIGHT : PROFCONV_ROLE_COUNT;
-        uint32_t index = profconv_builder_sample_type(r->builder, &row);
-        if (index == UINT32_MAX)
-            return PD_NO_COLUMN;
-        if (i == 0)
-            first = index;
-    }
-    return first;
-}
-
 static int add_values(pd_reader *r, const pd_emitted *e) {
     pd_event *event = &r->events.data[e->event];
-    if (event->column == PD_NO_COLUMN && (event->column = add_columns(r)) == PD_NO_COLUMN)
+    if (event->column == PD_NO_COLUMN && (event->column = pfc_columns_add(r->builder)) == PD_NO_COLUMN)
         return profconv_builder_status(r->builder, r->error);
     int64_t values[2] = {1, e->weight};
     profconv_builder_sample(r->builder, e->stack, e->labels, event->column, values, 2);
@@ -40,7 +22,7 @@ static int open_columns(pd_reader *r) {
     int rc = 0;
     r->columns_open = 1;
     for (size_t i = 0; i < r->events.count; i++)
-        if (r->events.data[i].samples && (r->events.data[i].column = add_columns(r)) == PD_NO_COLUMN)
+        if (r->events.data[i].samples && (r->events.data[i].column = pfc_columns_add(r->builder)) == PD_NO_COLUMN)
             return profconv_builder_status(r->builder, r->error);
     for (size_t i = 0; i < r->emitted.count && rc == 0; i++)
         rc = add_values(r, &r->emitted.data[i]);
@@ -56,125 +38,49 @@ int pd_column_add(pd_reader *r, const pd_emitted *e) {
     return r->events.count == 1 || r->emitted.count >= OPEN_AFTER ? open_columns(r) : 0;
 }
 
-static profconv_id text_id(pd_reader *r, const char *text) { return profconv_builder_cstring(r->builder, text); }
+/* A fixed period; 0: none. */
+static int64_t fixed_period(const pd_attr *a) {
+    return a->flags & PD_F_FREQ || a->period > INT64_MAX ? 0 : (int64_t)a->period;
+}
 
-/* An event with columns and its names as strings of the profile. */
-typedef struct named {
-    pd_event *event;
-    profconv_id full, base;
-} named;
-
-static int name_of(pd_reader *r, pd_event *e, named *out) {
+static int describe(pd_reader *r, pd_event *e, pfc_event_columns *out) {
     pfc_buf buf;
     pfc_buf_init(&buf, &r->mem);
     pd_event_name(r, e, &buf);
     if (buf.size == 0)
         pfc_buf_text(&buf, "event");
-    out->event = e;
-    out->full = profconv_builder_string(r->builder, buf.data, buf.size);
+    out->event = out->full = profconv_builder_string(r->builder, buf.data, buf.size);
     out->base = profconv_builder_string(r->builder, buf.data, buf.size ? pd_event_base_size(e, buf.data, buf.size) : 0);
+    out->period = fixed_period(&e->attr);
+    out->frequency = e->attr.flags & PD_F_FREQ ? e->attr.period : 0;
+    out->clock = pd_event_is_clock(e);
+    out->time = pd_event_counts_time(e);
     int rc = buf.failed ? pd_failed(r) : 0;
     pfc_buf_free(&buf);
     return rc;
 }
 
-static int base_is_shared(const named *all, size_t count, size_t self) {
-    for (size_t i = 0; i < count; i++)
-        if (i != self && all[i].base == all[self].base)
-            return 1;
-    return 0;
-}
-
-static int name_taken(const profconv_id *names, size_t count, profconv_id name) {
-    for (size_t i = 0; i < count; i++)
-        if (names[i] == name)
-            return 1;
-    return 0;
-}
-
-/* A name that no earlier column has: with "#2", "#3", … behind it when need be. */
-static profconv_id unique_name(pd_reader *r, const profconv_id *names, size_t count, pfc_buf *buf) {
-    size_t size = buf->size;
-    profconv_id id = profconv_builder_string(r->builder, buf->data, buf->size);
-    for (uint64_t k = 2; id != 0 && name_taken(names, count, id) && !buf->failed; k++) {
-        buf->size = size;
-        pfc_buf_char(buf, '#');
-        pfc_buf_u64(buf, k);
-        id = profconv_builder_string(r->builder, buf->data, buf->size);
-    }
-    return id;
-}
-
-static int64_t fixed_period(const pd_attr *a) {
-    return a->flags & PD_F_FREQ || a->period > INT64_MAX ? 0 : (int64_t)a->period;
-}
-
-/* The rows of event `i` of all that have columns. `names` are those of the columns so far. */
-static int name_event(pd_reader *r, const named *all, size_t count, size_t i, profconv_id *names) {
-    const pd_event *e = all[i].event;
-    int clock = pd_event_is_clock(e), single = count == 1;
-    profconv_string shown = profconv_builder_get_string(r->builder, base_is_shared(all, count, i) ? all[i].full : all[i].base);
-    profconv_sample_type row;
-    memset(&row, 0, sizeof row);
-    row.period = fixed_period(&e->attr);
-    row.event = all[i].full;
-    for (uint32_t k = 0; k < 2; k++) {
-        pfc_buf name;
-        pfc_buf_init(&name, &r->mem);
-        if (single && k == 0)
-            pfc_buf_text(&name, "samples");
-        else if (single && clock)
-            pfc_buf_text(&name, "cpu");
-        else
-            pfc_buf_add(&name, shown.data, shown.size);
-        if (!single && k == 0)
-            pfc_buf_text(&name, "_samples");
-        row.unit = text_id(r, k == 1 && pd_event_counts_time(e) ? "nanoseconds" : "count");
-        row.role = k ? PROFCONV_ROLE_WEIGHT : PROFCONV_ROLE_COUNT;
-        row.name = names[e->column + k] = unique_name(r, names, e->column + k, &name);
-        profconv_builder_sample_type_replace(r->builder, e->column + k, &row);
-        pfc_buf_free(&name);
-        /* Interning may have moved the bytes. */
-        shown = profconv_builder_get_string(r->builder, base_is_shared(all, count, i) ? all[i].full : all[i].base);
-    }
-    return r->mem.failed ? pd_failed(r) : 0;
-}
-
-static void set_period(pd_reader *r, const pd_event *most, const profconv_id *names) {
-    const pd_attr *a = &most->attr;
-    profconv_info info;
-    profconv_builder_get_info(r->builder, &info);
-    info.default_sample_type = info.period_type = names[most->column + 1];
-    info.period_unit = text_id(r, pd_event_counts_time(most) ? "nanoseconds" : "count");
-    info.period = fixed_period(a);
-    if ((a->flags & PD_F_FREQ) && pd_event_is_clock(most) && a->period > 0)
-        info.period = a->period > 1000000000u ? 1 : (int64_t)(1000000000u / a->period);
-    profconv_builder_set_info(r->builder, &info);
-}
-
 int pd_columns_finish(pd_reader *r) {
     int rc = r->columns_open ? 0 : open_columns(r);
-    uint32_t columns = profconv_builder_sample_type_count(r->builder);
-    size_t count = columns / 2;
+    size_t count = profconv_builder_sample_type_count(r->builder) / 2, most = 0;
+    uint64_t samples = 0;
     if (rc || count == 0)
         return rc;
-    profconv_id *names = (profconv_id *)pfc_alloc_zero(&r->mem, columns * sizeof *names);
-    named *all = (named *)pfc_alloc_zero(&r->mem, count * sizeof *all);
-    if (!names || !all)
-        rc = pd_failed(r);
-    for (size_t i = 0; i < r->events.count && rc == 0; i++) /* in the order of the columns */
-        if (r->events.data[i].column != PD_NO_COLUMN)
-            rc = name_of(r, &r->events.data[i], &all[r->events.data[i].column / 2]);
-    const pd_event *most = rc ? NULL : all[0].event;
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = name_event(r, all, count, i, names);
-        if (all[i].event->samples > most->samples)
-            most = all[i].event;
+    pfc_event_columns *all = (pfc_event_columns *)pfc_alloc_zero(&r->mem, count * sizeof *all);
+    if (!all)
+        return pd_failed(r);
+    for (size_t i = 0; i < r->events.count && rc == 0; i++) { /* in the order of the columns */
+        pd_event *e = &r->events.data[i];
+        if (e->column != PD_NO_COLUMN)
+            rc = describe(r, e, &all[e->column / 2]);
+        if (e->column != PD_NO_COLUMN && (e->samples > samples || (e->samples == samples && e->column / 2 < most))) {
+            samples = e->samples;
+            most = e->column / 2;
+        }
     }
     if (rc == 0)
-        set_period(r, most, names);
-    pfc_free(&r->mem, names, names ? columns * sizeof *names : 0);
-    pfc_free(&r->mem, all, all ? count * sizeof *all : 0);
+        rc = pfc_columns_name(r->builder, &r->mem, all, count, most, r->error);
+    pfc_free(&r->mem, all, count * sizeof *all);
     return rc;
 }
 

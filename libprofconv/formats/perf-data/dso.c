@@ -32,60 +32,23 @@ uint32_t pd_dso_get(pd_reader *r, const pd_dso *key, uint64_t low, uint64_t high
             if (d->file == key->file && d->build_id == key->build_id && d->pid == key->pid &&
                 identity_kind(d->kind) == identity_kind(key->kind) &&
                 (!keyed_by_start(key->kind) || d->bias == key->bias)) {
-                if (low < high) {
-                    d->low = low < d->low ? low : d->low;
-                    d->high = high > d->high ? high : d->high;
-                }
+                pfc_image_widen(d, low, high);
                 return row - 1;
             }
         }
     }
-    pd_dso d = *key;
-    d.low = low < high ? low : UINT64_MAX;
-    d.high = low < high ? high : 0;
-    d.samples = 0;
-    d.mapping = 0;
-    d.main = 0;
+    pd_dso d = pfc_image_new(key, low, high);
     if (PFC_VEC_PUSH(&r->mem, &r->dsos, d) ||
         pfc_index_insert(&r->mem, &r->dso_index, hash, (uint32_t)r->dsos.count, dso_hash, r))
         return UINT32_MAX;
     return (uint32_t)r->dsos.count - 1;
 }
 
-static void make_row(const pd_dso *d, profconv_mapping *row) {
-    memset(row, 0, sizeof *row);
-    row->file = d->file;
-    row->build_id = d->build_id;
-    row->reference = d->reference;
-    row->reference_address = d->reference_address;
-    row->kind = d->kind;
-    row->pid = d->pid;
-    int empty = d->low >= d->high;
-    row->start = empty ? 0 : d->low;
-    row->limit = empty ? 0 : d->high;
-    switch (d->kind) {
-    case PROFCONV_MAPPING_KERNEL:
-    case PROFCONV_MAPPING_MODULE:
-        row->start = d->bias;
-        row->file_offset = 0;
-        break;
-    case PROFCONV_MAPPING_EXECUTABLE:
-    case PROFCONV_MAPPING_LIBRARY:
-        row->file_offset = row->start;
-        break;
-    default: /* vdso: offsets from 0; code without a file: absolute addresses */
-        row->file_offset = 0;
-        break;
-    }
-    if (d->kind == PROFCONV_MAPPING_VDSO)
-        row->start = 0;
-}
-
 profconv_id pd_dso_mapping(pd_reader *r, uint32_t dso) {
     pd_dso *d = &r->dsos.data[dso];
     if (d->mapping == 0) {
         profconv_mapping row;
-        make_row(d, &row);
+        pfc_image_row(d, &row);
         d->mapping = profconv_builder_mapping(r->builder, &row);
     }
     return d->mapping;
@@ -141,16 +104,10 @@ const char *pd_dso_build_id(pd_reader *r, uint32_t dso) {
 }
 
 void pd_dsos_finish(pd_reader *r) {
-    pd_dso *main_dso = NULL;
-    for (size_t i = 0; i < r->dsos.count; i++) {
-        pd_dso *d = &r->dsos.data[i];
-        if (d->mapping == 0)
-            continue;
-        if (d->main && d->kind == PROFCONV_MAPPING_LIBRARY)
-            d->kind = PROFCONV_MAPPING_EXECUTABLE;
-        if (d->kind == PROFCONV_MAPPING_EXECUTABLE && (!main_dso || d->samples > main_dso->samples))
-            main_dso = d;
-    }
+    for (size_t i = 0; i < r->dsos.count; i++)
+        if (r->dsos.data[i].main && r->dsos.data[i].mapping && r->dsos.data[i].kind == PROFCONV_MAPPING_LIBRARY)
+            r->dsos.data[i].kind = PROFCONV_MAPPING_EXECUTABLE;
+    const pd_dso *main_dso = pfc_images_main(r->dsos.data, r->dsos.count);
     for (size_t i = 0; i < r->dsos.count; i++) {
         pd_dso *d = &r->dsos.data[i];
         if (d->mapping == 0)
@@ -161,7 +118,7 @@ void pd_dsos_finish(pd_reader *r) {
                 d->build_id = profconv_builder_cstring(r->builder, hex);
         }
         profconv_mapping row;
-        make_row(d, &row);
+        pfc_image_row(d, &row);
         if (d == main_dso)
             row.flags |= PROFCONV_MAPPING_MAIN;
         profconv_builder_mapping_replace(r->builder, d->mapping, &row);

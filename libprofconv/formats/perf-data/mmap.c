@@ -16,21 +16,6 @@ typedef struct map_record {
     uint64_t offset;
 } map_record;
 
-static int begins(profconv_string s, const char *head) {
-    size_t n = strlen(head);
-    return s.size >= n && memcmp(s.data, head, n) == 0;
-}
-static int equals(profconv_string s, const char *text) { return s.size == strlen(text) && begins(s, text); }
-
-/* The bytes after the last '/'. */
-static profconv_string base_name(profconv_string s) {
-    size_t at = s.size;
-    while (at > 0 && s.data[at - 1] != '/')
-        at--;
-    profconv_string base = {s.data + at, s.size - at};
-    return base;
-}
-
 static int contains(profconv_string s, const char *text) {
     size_t n = strlen(text);
     for (size_t i = 0; i + n <= s.size; i++)
@@ -39,30 +24,21 @@ static int contains(profconv_string s, const char *text) {
     return 0;
 }
 
-static int is_vdso(profconv_string s) {
-    return begins(s, "[vdso") || equals(s, "[vsyscall]") || equals(s, "[vectors]") || equals(s, "[sigpage]") ||
-           equals(s, "[uprobes]");
-}
-
 /* Memory of huge pages that can hold text moved out of a file. */
-static int is_huge(profconv_string s) { return begins(s, "/anon_hugepage") || contains(base_name(s), ".buildid_"); }
+static int is_huge(profconv_string s) { return pfc_image_begins(s, "/anon_hugepage") || contains(pfc_image_base(s), ".buildid_"); }
 
 /* Memory without a file that can be looked up: code in it was made at run time. */
-static int is_anonymous(profconv_string s) {
-    return s.size == 0 || s.data[0] == '[' || begins(s, "//anon") || begins(s, "/anon_hugepage") || begins(s, "/memfd:") ||
-           begins(s, "/dev/zero") || begins(s, "/SYSV") || begins(s, "anon_inode:") || begins(s, "//toolong") ||
-           begins(s, "//enomem");
-}
+static int is_anonymous(profconv_string s) { return (s.size && s.data[0] == '[') || pfc_image_is_memory(s); }
 
 /* "jitted-PID-N.so" as `perf inject --jit` writes them. */
 static int is_jitted(profconv_string s) {
-    profconv_string base = base_name(s);
-    return begins(base, "jitted-") && base.size > 10 && memcmp(base.data + base.size - 3, ".so", 3) == 0;
+    profconv_string base = pfc_image_base(s);
+    return pfc_image_begins(base, "jitted-") && base.size > 10 && memcmp(base.data + base.size - 3, ".so", 3) == 0;
 }
 
 /* A file that can be the program of a process: no shared object, module, or archive of classes. */
 static int can_be_program(profconv_string s) {
-    profconv_string base = base_name(s);
+    profconv_string base = pfc_image_base(s);
     if (s.size == 0 || s.data[0] != '/' || base.size == 0 || contains(base, "classes.jsa"))
         return 0;
     for (size_t i = 0; i + 3 <= base.size; i++)
@@ -99,7 +75,7 @@ static int kernel_image(pd_reader *r, const map_record *m) {
     key.build_id = intern_build_id(r, m);
     key.bias = start;
     profconv_string reference = {m->name.data, 0};
-    if (begins(m->name, "[kernel.kallsyms]") && m->name.size > 17) {
+    if (pfc_image_begins(m->name, "[kernel.kallsyms]") && m->name.size > 17) {
         reference.data = m->name.data + 17;
         reference.size = m->name.size - 17;
         key.reference = intern(r, reference);
@@ -116,10 +92,10 @@ static int kernel_image(pd_reader *r, const map_record *m) {
 }
 
 static int kernel_map(pd_reader *r, const map_record *m) {
-    profconv_string base = base_name(m->name);
-    if (begins(m->name, "[kernel.") || begins(base, "vmlinux"))
+    profconv_string base = pfc_image_base(m->name);
+    if (pfc_image_begins(m->name, "[kernel.") || pfc_image_begins(base, "vmlinux"))
         return kernel_image(r, m);
-    if (m->size == 0 || begins(m->name, "[guest"))
+    if (m->size == 0 || pfc_image_begins(m->name, "[guest"))
         return 0;
     pd_dso key;
     memset(&key, 0, sizeof key);
@@ -175,7 +151,7 @@ static void note_program(pd_reader *r, pd_process *p, const map_record *m, uint3
 }
 
 static int user_map(pd_reader *r, const map_record *m) {
-    if (equals(m->name, "[external]")) /* stands for anywhere outside, in files made from counts of branches */
+    if (m->name.size == 10 && pfc_image_begins(m->name, "[external]")) /* stands for anywhere outside, in files made from counts of branches */
         return 0;
     uint32_t row = pd_process_get(r, m->pid);
     if (row == UINT32_MAX)
@@ -188,7 +164,7 @@ static int user_map(pd_reader *r, const map_record *m) {
     memset(&key, 0, sizeof key);
     key.file = intern(r, m->name);
     pd_map map = {m->start, m->start + m->size, m->pgoff, UINT32_MAX, m->exec ? PD_MAP_EXEC : 0};
-    int jitted = is_jitted(m->name), anonymous = is_anonymous(m->name), vdso = is_vdso(m->name);
+    int jitted = is_jitted(m->name), anonymous = is_anonymous(m->name), vdso = pfc_image_is_vdso(m->name);
     if (m->early)
         map.flags |= PD_MAP_EARLY;
     if (vdso) {
@@ -200,7 +176,7 @@ static int user_map(pd_reader *r, const map_record *m) {
          * into the memory file for memfd. */
         map.flags |= PD_MAP_ANON;
         map.value = m->start;
-        if (m->exec && m->early && (is_huge(m->name) || begins(m->name, "//anon") || m->name.size == 0) &&
+        if (m->exec && m->early && (is_huge(m->name) || pfc_image_begins(m->name, "//anon") || m->name.size == 0) &&
             claim_after(r, p, &map))
             map.flags &= ~(uint32_t)PD_MAP_ANON;
         key.kind = m->exec ? PROFCONV_MAPPING_JIT : PROFCONV_MAPPING_ANONYMOUS;

@@ -14,6 +14,8 @@
 #include "libprofconv/base/mem.h"
 #include "libprofconv/base/text.h"
 #include "libprofconv/base/unwind.h"
+#include "libprofconv/formats/common/selection.h"
+#include "libprofconv/formats/common/images.h"
 
 #define PD_SCOPE "perf-data"
 
@@ -322,19 +324,7 @@ void pd_maps_free(pd_reader *r, pd_maps *maps);
 
 /* ---- dso.c: images and their rows in the profile ---- */
 
-typedef struct pd_dso {
-    profconv_id file;       /* string id */
-    profconv_id build_id;   /* from the record, or 0 */
-    profconv_id reference;
-    uint64_t reference_address;
-    uint64_t low, high;     /* extent in model addresses */
-    uint64_t bias;          /* file offset = model address - bias */
-    uint64_t samples;       /* of processes whose main binary it is */
-    profconv_id mapping;    /* 0 until a location uses it */
-    uint32_t pid;
-    uint8_t kind;           /* profconv_mapping_kind */
-    uint8_t main;           /* some process's main binary */
-} pd_dso;
+typedef pfc_image pd_dso; /* samples: of processes whose program it is */
 
 /* Finds or makes; identity is (file, build_id, pid, kind, and for modules the start). Returns UINT32_MAX on failure. */
 uint32_t pd_dso_get(pd_reader *r, const pd_dso *key, uint64_t low, uint64_t high);
@@ -593,33 +583,10 @@ void pd_branch_callers_free(pd_reader *r);
 
 /* ---- filter.c: settings ---- */
 
-enum {
-    PD_LABEL_PID = 1,
-    PD_LABEL_TID = 2,
-    PD_LABEL_THREAD = 4,
-    PD_LABEL_COMM = 8,
-    PD_LABEL_CPU = 16,
-    PD_LABEL_TIMESTAMP = 32,
-    PD_LABEL_CGROUP = 64,
-    PD_LABEL_PER_SAMPLE = PD_LABEL_CPU | PD_LABEL_TIMESTAMP | PD_LABEL_CGROUP
-};
-
-typedef struct pd_range32 {
-    uint32_t first, last;
-} pd_range32;
-
 typedef struct pd_filter {
-    unsigned labels;
-    int events, pids, tids, comms, cpus; /* nonzero: that filter is set */
-    int time, percent; /* a time filter is set; it is in percents */
-    uint64_t time_start, time_stop; /* inclusive */
+    int percent;                          /* the time filter is in percents: */
     uint32_t percent_start, percent_stop; /* thousandths of a percent */
-    int kernel, branches, strict, unwind, jitdump, callers;
-    uint32_t max_stack; /* 0: no bound */
-    PFC_VEC(pd_range32) pid_list;
-    PFC_VEC(pd_range32) tid_list;
-    PFC_VEC(pd_range32) cpu_list;
-    PFC_VEC(profconv_id) comm_list;
+    int strict, unwind, jitdump, callers;
 } pd_filter;
 
 extern const profconv_setting pd_settings[];
@@ -732,11 +699,10 @@ struct pd_reader {
     PFC_VEC(pd_emitted) emitted; /* the first ones, until it shows which events have samples */
     int columns_open;
 
+    pfc_selection selection;
     pd_filter filter;
     pd_counts counts;
     uint64_t first_time, last_time; /* of samples; last_time 0: none */
-    profconv_id label_keys[7];
-    profconv_id nanoseconds;
     profconv_id cpu_label_set;
 };
 

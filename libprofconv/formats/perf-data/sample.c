@@ -239,10 +239,10 @@ static int take_sample(pd_reader *r, pd_event *event, const pd_sample *s) {
         const pd_place *leaf = pd_locate(r, process, s->mode, s->ip);
         if (leaf->dso == UINT32_MAX)
             r->counts.unmapped++;
-        if (r->branch_recording && r->filter.branches && leaf->dso != UINT32_MAX && pd_leaf_add(r, leaf->location))
+        if (r->branch_recording && r->selection.branches && leaf->dso != UINT32_MAX && pd_leaf_add(r, leaf->location))
             return pd_failed(r);
     }
-    if (s->branch_count && r->filter.branches && !(event->attr.branch_sample_type & PD_BRANCH_CALL_STACK))
+    if (s->branch_count && r->selection.branches && !(event->attr.branch_sample_type & PD_BRANCH_CALL_STACK))
         pd_branch_stack(r, process, s);
     uint32_t main_dso = r->processes.data[process].main_dso;
     if (main_dso != UINT32_MAX)
@@ -250,7 +250,7 @@ static int take_sample(pd_reader *r, pd_event *event, const pd_sample *s) {
     profconv_id stack = pd_chain_stack(r, thread, event, s);
     if (r->mem.failed)
         return pd_failed(r);
-    profconv_id labels = r->filter.labels ? pd_label_set(r, thread, s) : 0;
+    profconv_id labels = r->selection.labels ? pd_label_set(r, thread, s) : 0;
     return reads ? emit_read(r, event, s, stack, labels) : emit(r, event, s->period, stack, labels);
 }
 

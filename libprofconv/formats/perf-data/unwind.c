@@ -63,7 +63,7 @@ int pd_unwind_sample(pd_reader *r, uint32_t process, const pd_event *event, cons
         return 0;
     }
     uint32_t depth = profconv_builder_limits(r->builder)->max_depth;
-    depth = r->filter.max_stack && r->filter.max_stack < depth ? r->filter.max_stack : depth;
+    depth = r->selection.max_stack && r->selection.max_stack < depth ? r->selection.max_stack : depth;
     pfc_unwind_input in = {.machine = machine(r),
                            .big = r->big,
                            .abi = s->registers_abi,

@@ -3,6 +3,7 @@
  * Events as sample types, two columns each, named as the perf-data reader names them; the facts of the header block;
  * and what is noted at the end.
  */
+#include "libprofconv/formats/common/columns.h"
 #include "libprofconv/formats/perf-script/ps.h"
 
 #define OPEN_AFTER 4096 /* samples that are looked at before the columns are laid out */
@@ -11,7 +12,7 @@ static int same(ps_text a, ps_text b) { return a.size == b.size && memcmp(a.data
 
 static int wanted(const ps_reader *r, const ps_event *e) {
     const char *value;
-    if (!r->filter.events)
+    if (!r->selection.events)
         return 1;
     for (size_t i = 0; (value = profconv_options_item(r->options, PS_SCOPE, "event", i)) != NULL; i++) {
         size_t n = strlen(value);
@@ -49,22 +50,9 @@ uint32_t ps_event_get(ps_reader *r, ps_text name) {
 
 /* ---- columns ---- */
 
-/* Two columns, side by side; the names only keep them apart for now. */
 static int add_columns(ps_reader *r, ps_event *e) {
-    profconv_sample_type row;
-    memset(&row, 0, sizeof row);
-    char name[32] = "#";
-    for (uint32_t i = 0; i < 2; i++) {
-        size_t n = 1 + pfc_format_u64(name + 1, profconv_builder_sample_type_count(r->builder));
-        row.name = profconv_builder_string(r->builder, name, n);
-        row.role = i ? PROFCONV_ROLE_WEIGHT : PROFCONV_ROLE_COUNT;
-        uint32_t index = profconv_builder_sample_type(r->builder, &row);
-        if (index == UINT32_MAX)
-            return profconv_builder_status(r->builder, r->error);
-        if (i == 0)
-            e->column = index;
-    }
-    return 0;
+    e->column = pfc_columns_add(r->builder);
+    return e->column == PFC_COLUMNS_NONE ? profconv_builder_status(r->builder, r->error) : 0;
 }
 
 static int add_values(ps_reader *r, const ps_emitted *e) {
@@ -100,78 +88,26 @@ int ps_event_add(ps_reader *r, const ps_emitted *e) {
     return r->emitted.count >= OPEN_AFTER ? open_columns(r) : 0;
 }
 
-static const char event_without_name[] = "event";
-
-static ps_text shown_name(const ps_reader *r, size_t self) {
-    ps_text name = r->events.data[self].name, base = {name.data, r->events.data[self].base};
+static void describe(ps_reader *r, const ps_event *e, pfc_event_columns *out) {
+    static const char without_name[] = "event";
+    ps_text name = e->name, base = {e->name.data, e->base};
+    out->event = name.size ? profconv_builder_string(r->builder, name.data, name.size) : 0;
     if (name.size == 0) {
-        ps_text none = {event_without_name, sizeof event_without_name - 1};
-        return none;
+        name.data = without_name;
+        name.size = sizeof without_name - 1;
+        base = name;
     }
-    for (size_t i = 0; i < r->events.count; i++) {
-        const ps_event *other = &r->events.data[i];
-        ps_text other_base = {other->name.data, other->base};
-        if (i != self && other->column != PS_NONE && same(base, other_base))
-            return name;
-    }
-    return base;
+    out->full = profconv_builder_string(r->builder, name.data, name.size);
+    out->base = profconv_builder_string(r->builder, base.data, base.size);
+    out->period = e->period;
+    out->frequency = e->frequency;
+    out->clock = e->clock;
+    out->time = e->clock || ps_text_is(base, "offcpu-time"); /* perf record --off-cpu: nanoseconds */
 }
 
-static int taken(const profconv_id *names, size_t count, profconv_id name) {
-    for (size_t i = 0; i < count; i++)
-        if (names[i] == name)
-            return 1;
-    return 0;
-}
-
-/* A name that no earlier column has: with "#2", "#3", ... behind it when need be. */
-static profconv_id unique_name(ps_reader *r, const profconv_id *names, size_t count, pfc_buf *buf) {
-    size_t size = buf->size;
-    profconv_id id = profconv_builder_string(r->builder, buf->data, buf->size);
-    for (uint64_t k = 2; id != 0 && taken(names, count, id) && !buf->failed; k++) {
-        buf->size = size;
-        pfc_buf_char(buf, '#');
-        pfc_buf_u64(buf, k);
-        id = profconv_builder_string(r->builder, buf->data, buf->size);
-    }
-    return id;
-}
-
-static int name_event(ps_reader *r, size_t self, int single, profconv_id *names) {
-    const ps_event *e = &r->events.data[self];
-    ps_text shown = shown_name(r, self);
-    profconv_sample_type row;
-    memset(&row, 0, sizeof row);
-    row.period = e->period;
-    row.event = e->name.size ? profconv_builder_string(r->builder, e->name.data, e->name.size) : 0;
-    for (uint32_t k = 0; k < 2; k++) {
-        pfc_buf name;
-        pfc_buf_init(&name, &r->mem);
-        if (single && k == 0)
-            pfc_buf_text(&name, "samples");
-        else if (single && e->clock)
-            pfc_buf_text(&name, "cpu");
-        else
-            pfc_buf_add(&name, shown.data, shown.size);
-        if (!single && k == 0)
-            pfc_buf_text(&name, "_samples");
-        row.unit = profconv_builder_cstring(r->builder, k == 1 && e->clock ? "nanoseconds" : "count");
-        row.role = k ? PROFCONV_ROLE_WEIGHT : PROFCONV_ROLE_COUNT;
-        row.name = names[e->column + k] = unique_name(r, names, e->column + k, &name);
-        profconv_builder_sample_type_replace(r->builder, e->column + k, &row);
-        pfc_buf_free(&name);
-    }
-    return r->mem.failed ? ps_failed(r) : 0;
-}
-
-static void set_info(ps_reader *r, const ps_event *most, const profconv_id *names) {
+static void set_duration(ps_reader *r) {
     profconv_info info;
     profconv_builder_get_info(r->builder, &info);
-    info.default_sample_type = info.period_type = names[most->column + 1];
-    info.period_unit = profconv_builder_cstring(r->builder, most->clock ? "nanoseconds" : "count");
-    info.period = most->period;
-    if (most->frequency && most->clock)
-        info.period = most->frequency > 1000000000u ? 1 : (int64_t)(1000000000u / most->frequency);
     if (r->last_time > r->first_time && r->last_time - r->first_time <= INT64_MAX)
         info.duration_ns = (int64_t)(r->last_time - r->first_time);
     profconv_builder_set_info(r->builder, &info);
@@ -179,25 +115,26 @@ static void set_info(ps_reader *r, const ps_event *most, const profconv_id *name
 
 int ps_events_finish(ps_reader *r) {
     int status = r->columns_open ? 0 : open_columns(r);
-    uint32_t columns = profconv_builder_sample_type_count(r->builder);
-    if (status || columns == 0)
+    size_t count = profconv_builder_sample_type_count(r->builder) / 2, most = 0;
+    uint64_t samples = 0;
+    if (status || count == 0)
         return status;
-    profconv_id *names = (profconv_id *)pfc_alloc_zero(&r->mem, columns * sizeof *names);
-    if (!names)
+    pfc_event_columns *all = (pfc_event_columns *)pfc_alloc_zero(&r->mem, count * sizeof *all);
+    if (!all)
         return ps_failed(r);
-    const ps_event *most = NULL;
-    for (uint32_t column = 0; column < columns && status == 0; column += 2)
-        for (size_t i = 0; i < r->events.count && status == 0; i++) {
-            const ps_event *e = &r->events.data[i];
-            if (e->column != column)
-                continue;
-            status = name_event(r, i, columns == 2, names);
-            if (!most || e->samples > most->samples)
-                most = e;
+    for (size_t i = 0; i < r->events.count; i++) {
+        const ps_event *e = &r->events.data[i];
+        if (e->column == PS_NONE)
+            continue;
+        describe(r, e, &all[e->column / 2]);
+        if (e->samples > samples || (e->samples == samples && e->column / 2 < most)) {
+            samples = e->samples;
+            most = e->column / 2;
         }
-    if (status == 0 && most)
-        set_info(r, most, names);
-    pfc_free(&r->mem, names, columns * sizeof *names);
+    }
+    status = pfc_columns_name(r->builder, &r->mem, all, count, most, r->error);
+    pfc_free(&r->mem, all, count * sizeof *all);
+    set_duration(r);
     return status;
 }
 
@@ -224,7 +161,7 @@ static void event_fact(ps_reader *r, ps_text value) {
 static void version_fact(ps_reader *r, ps_text value) {
     uint64_t major, minor = 0;
     const char *end = value.data + value.size, *p = pfc_parse_u64(value.data, end, &major);
-    if (!p || r->filter.addresses != PS_ADDRESSES_AUTO)
+    if (!p || r->addresses != PS_ADDRESSES_AUTO)
         return;
     if (p < end && *p == '.' && !pfc_parse_u64(p + 1, end, &minor))
         minor = 0;

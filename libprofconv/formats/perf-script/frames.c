@@ -229,7 +229,7 @@ static profconv_id grouped(ps_reader *r, const ps_item *items, size_t count, siz
 /* The sample's locations, leaf first. */
 static int collect(ps_reader *r, uint32_t process, int one_line) {
     const ps_item *items = r->items.data;
-    size_t count = r->items.count, most = r->filter.max_stack ? r->filter.max_stack : SIZE_MAX;
+    size_t count = r->items.count, most = r->selection.max_stack ? r->selection.max_stack : SIZE_MAX;
     int kernel_before = 0, removed = 0;
     r->locations.count = 0;
     if (PFC_VEC_RESERVE(&r->mem, &r->locations, count))
@@ -241,7 +241,7 @@ static int collect(ps_reader *r, uint32_t process, int one_line) {
                             r->lines.data[items[i + 1].line].address == line->address);
         size_t physical = 0, n = grouped_here ? group_size(r, items + i, count - i, &physical) : 1;
         int kernel = r->lines.data[items[i + (physical < n ? physical : 0)].line].kernel;
-        if (kernel && !r->filter.kernel) {
+        if (kernel && !r->selection.kernel) {
             removed = 1;
             i += n;
             continue;
@@ -305,7 +305,7 @@ static void count_address(ps_reader *r, uint32_t process, int one_line) {
 }
 
 profconv_id ps_stack(ps_reader *r, uint32_t process, int one_line) {
-    if (r->branch_recording && r->filter.branches)
+    if (r->branch_recording && r->selection.branches)
         count_address(r, process, one_line);
     if (r->items.count == 0 || collect(r, process, one_line))
         return 0;

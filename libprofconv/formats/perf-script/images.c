@@ -5,12 +5,15 @@
  */
 #include "libprofconv/formats/perf-script/ps.h"
 
+static profconv_string plain(ps_text t) {
+    profconv_string s = {t.data, t.size};
+    return s;
+}
+
 static ps_text base_name(ps_text name) {
-    size_t at = name.size;
-    while (at > 0 && name.data[at - 1] != '/')
-        at--;
-    ps_text base = {name.data + at, name.size - at};
-    return base;
+    profconv_string base = pfc_image_base(plain(name));
+    ps_text text = {base.data, base.size};
+    return text;
 }
 
 static ps_text without_deleted(ps_text name) {
@@ -19,20 +22,13 @@ static ps_text without_deleted(ps_text name) {
     return name;
 }
 
-static int is_vdso(ps_text s) {
-    return ps_text_starts(s, "[vdso") || ps_text_is(s, "[vsyscall]") || ps_text_is(s, "[vectors]") ||
-           ps_text_is(s, "[sigpage]") || ps_text_is(s, "[uprobes]");
-}
-
-/* Memory in which code was made. */
+/* Memory in which code was made: as the kernel calls it, and as perf and its kin do. */
 static int is_memory(ps_text s) {
-    static const char *const heads[] = {"//anon", "/anon_hugepage", "/memfd:",   "memfd:",       "/dev/zero",
-                                        "/SYSV",  "anon_inode:",    "//toolong", "//enomem",     "[anon",
-                                        "[heap]", "[stack",         "[JIT ",     "[anon_shmem:", "jit cache"};
+    static const char *const heads[] = {"memfd:", "[anon", "[heap]", "[stack", "[JIT ", "[anon_shmem:", "jit cache"};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         if (ps_text_starts(s, heads[i]))
             return 1;
-    return s.size == 0 || (ps_text_starts(s, "/tmp/perf-") && ps_text_ends(s, ".map"));
+    return pfc_image_is_memory(plain(s)) || (ps_text_starts(s, "/tmp/perf-") && ps_text_ends(s, ".map"));
 }
 
 static int is_module(ps_text s) {
@@ -53,18 +49,18 @@ static int is_library(ps_text s) {
 }
 
 unsigned ps_dso_kind(ps_text name) {
-    ps_text plain = without_deleted(name);
-    if (ps_text_starts(plain, "[guest") || ps_text_starts(plain, "[hypervisor"))
+    name = without_deleted(name);
+    if (ps_text_starts(name, "[guest") || ps_text_starts(name, "[hypervisor"))
         return PROFCONV_MAPPING_GUEST;
-    if (ps_text_starts(plain, "[kernel.") || ps_text_starts(base_name(plain), "vmlinux"))
+    if (ps_text_starts(name, "[kernel.") || ps_text_starts(base_name(name), "vmlinux"))
         return PROFCONV_MAPPING_KERNEL;
-    if (is_vdso(plain))
+    if (pfc_image_is_vdso(plain(name)))
         return PROFCONV_MAPPING_VDSO;
-    if (is_memory(plain))
+    if (is_memory(name))
         return PROFCONV_MAPPING_JIT;
-    if (is_module(plain))
+    if (is_module(name))
         return PROFCONV_MAPPING_MODULE;
-    return is_library(plain) ? PROFCONV_MAPPING_LIBRARY : PROFCONV_MAPPING_EXECUTABLE;
+    return is_library(name) ? PROFCONV_MAPPING_LIBRARY : PROFCONV_MAPPING_EXECUTABLE;
 }
 
 static uint64_t hash_of(const ps_dso *d) { return pfc_hash_mix(d->file, (uint64_t)d->kind << 32 | d->pid); }
@@ -86,17 +82,10 @@ uint32_t ps_dso_get(ps_reader *r, const ps_dso *key, uint64_t low, uint64_t high
             d->reference = key->reference;
             d->reference_address = key->reference_address;
         }
-        if (low < high) {
-            d->low = low < d->low ? low : d->low;
-            d->high = high > d->high ? high : d->high;
-        }
+        pfc_image_widen(d, low, high);
         return row - 1;
     }
-    ps_dso d = *key;
-    d.low = low < high ? low : UINT64_MAX;
-    d.high = low < high ? high : 0;
-    d.samples = 0;
-    d.mapping = 0;
+    ps_dso d = pfc_image_new(key, low, high);
     if (PFC_VEC_PUSH(&r->mem, &r->dsos, d) ||
         pfc_index_insert(&r->mem, &r->dso_index, hash, (uint32_t)r->dsos.count, row_hash, r))
         return PS_NONE;
@@ -136,33 +125,10 @@ uint32_t ps_dso_named(ps_reader *r, ps_text name, uint32_t pid) {
 }
 
 static void make_row(const ps_dso *d, profconv_mapping *row) {
-    memset(row, 0, sizeof *row);
-    row->file = d->file;
-    row->build_id = d->build_id;
-    row->reference = d->reference;
-    row->reference_address = d->reference_address;
-    row->kind = d->kind;
-    row->pid = d->pid;
-    int empty = d->low >= d->high;
-    row->start = empty ? 0 : d->low;
-    row->limit = empty ? 0 : d->high;
-    switch (d->kind) {
-    case PROFCONV_MAPPING_KERNEL:
-    case PROFCONV_MAPPING_MODULE:
-        /* Without a record of where it was loaded no address in its file follows from these. */
-        row->start = d->bias;
-        row->limit = d->bias ? row->limit : 0;
-        break;
-    case PROFCONV_MAPPING_EXECUTABLE:
-    case PROFCONV_MAPPING_LIBRARY:
-        row->file_offset = row->start;
-        break;
-    case PROFCONV_MAPPING_VDSO:
-        row->start = 0;
-        break;
-    default:
-        break;
-    }
+    pfc_image_row(d, row);
+    /* Without a record of where it was loaded no address in its file follows from these. */
+    if ((d->kind == PROFCONV_MAPPING_KERNEL || d->kind == PROFCONV_MAPPING_MODULE) && !d->bias)
+        row->limit = 0;
 }
 
 profconv_id ps_dso_mapping(ps_reader *r, uint32_t dso) {
@@ -183,12 +149,7 @@ void ps_dso_extend(ps_dso *d, uint64_t address) {
 }
 
 void ps_dsos_finish(ps_reader *r) {
-    const ps_dso *main_dso = NULL;
-    for (size_t i = 0; i < r->dsos.count; i++) {
-        const ps_dso *d = &r->dsos.data[i];
-        if (d->mapping && d->kind == PROFCONV_MAPPING_EXECUTABLE && (!main_dso || d->samples > main_dso->samples))
-            main_dso = d;
-    }
+    const ps_dso *main_dso = pfc_images_main(r->dsos.data, r->dsos.count);
     for (size_t i = 0; i < r->dsos.count; i++) {
         const ps_dso *d = &r->dsos.data[i];
         profconv_mapping row;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What lines mean, kept for when they come again. Text has millions of frame lines, and most often thousands of different
- * ones: such a line is looked at once and found by its bytes from then on. Text in which hardly a line comes again must
- * not fill memory with what nobody will ask for, so lines live in generations: a full one is forgotten as a whole at the
- * end of a sample, and the next may be larger where lines came again often enough. A small one stays in the processor's caches, which is
- * what makes reading distinct lines fast.
+ * What lines mean, kept for when they come again. Text has millions of frame lines, and most often thousands of
+ * different ones: such a line is looked at once and found by its bytes from then on. Text in which hardly a line comes
+ * again must not fill memory with what nobody will ask for, so lines live in generations: a full one is forgotten as a
+ * whole at the end of a sample, and the next may be larger where lines came again often enough. A small one stays in
+ * the processor's caches, which is what makes reading distinct lines fast.
  */
 #include "libprofconv/formats/perf-script/ps.h"
 

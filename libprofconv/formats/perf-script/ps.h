@@ -11,6 +11,8 @@
 
 #include "libprofconv/base/hash.h"
 #include "libprofconv/base/text.h"
+#include "libprofconv/formats/common/selection.h"
+#include "libprofconv/formats/common/images.h"
 #include "libprofconv/formats/perf-script/text.h"
 
 #define PS_SCOPE "perf-script"
@@ -18,15 +20,7 @@
 
 /* ---- images and maps ---- */
 
-typedef struct ps_dso {
-    profconv_id file, build_id, reference;
-    uint64_t reference_address;
-    uint64_t low, high; /* addresses that were seen or mapped; low >= high: none */
-    uint64_t bias;      /* kernel and modules: where they were loaded; 0: unknown */
-    uint64_t samples;   /* whose leaf is in it */
-    uint32_t kind, pid;
-    profconv_id mapping; /* 0: no location needed it yet */
-} ps_dso;
+typedef pfc_image ps_dso; /* samples: whose leaf is in it; main: not used */
 
 typedef struct ps_map {
     uint64_t start, end;
@@ -130,30 +124,9 @@ typedef struct ps_emitted {
 
 /* ---- settings ---- */
 
-typedef struct ps_range64 {
-    int64_t first, last;
-} ps_range64;
-typedef PFC_VEC(ps_range64) ps_ranges;
-
-enum {
-    PS_LABEL_PID = 1,
-    PS_LABEL_TID = 2,
-    PS_LABEL_THREAD = 4,
-    PS_LABEL_COMM = 8,
-    PS_LABEL_CPU = 16,
-    PS_LABEL_TIMESTAMP = 32
-};
-#define PS_LABELS 6
+#define PS_LABELS 6u /* of pfc_selection's: text has no cgroups */
 
 enum { PS_ADDRESSES_AUTO, PS_ADDRESSES_RELATIVE, PS_ADDRESSES_RAW };
-
-typedef struct ps_filter {
-    ps_ranges pids, tids, cpus;
-    PFC_VEC(profconv_id) comms;
-    int events, kernel, branches, addresses, time;
-    uint64_t time_start, time_stop;
-    uint32_t max_stack, labels;
-} ps_filter;
 
 typedef struct ps_counts {
     uint64_t samples, kept, filtered, other_lines, orphans, no_frames, too_many_events, bad_records, maps_ignored;
@@ -173,7 +146,8 @@ typedef struct ps_reader {
     profconv_input *input;
     const profconv_options *options;
     profconv_error *error;
-    ps_filter filter;
+    pfc_selection selection;
+    int addresses;
     ps_counts counts;
     uint64_t line_number;
 
@@ -223,7 +197,7 @@ typedef struct ps_reader {
     int columns_open;
     uint64_t first_time, last_time;
     int raw; /* callchains hold raw addresses: 1 yes, 0 no, -1 not known */
-    profconv_id label_keys[PS_LABELS], nanoseconds, default_file;
+    profconv_id default_file;
     uint64_t default_base;
 } ps_reader;
 

@@ -20,7 +20,7 @@ static void drop_sample(ps_reader *r) {
 
 static int emit(ps_reader *r, uint32_t process, int64_t pid, int one_line) {
     uint64_t times = r->repeat ? r->repeat : 1;
-    if (r->branches.count && r->filter.branches) {
+    if (r->branches.count && r->selection.branches) {
         int status = ps_branches_add(r, process, times);
         if (status)
             return status;
@@ -32,7 +32,7 @@ static int emit(ps_reader *r, uint32_t process, int64_t pid, int one_line) {
     r->counts.no_frames += e.stack == 0;
     if (r->mem.failed)
         return ps_failed(r);
-    if (!r->headless && r->filter.labels) {
+    if (!r->headless && r->selection.labels) {
         ps_thread *thread = ps_thread_get(r, r->header.tid);
         if (!thread)
             return ps_failed(r);
