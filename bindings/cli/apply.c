@@ -245,3 +245,15 @@ int cli_apply(const cli_arguments *arguments, const cli_parts *parts, profconv_o
         status = default_lines(parts, settings);
     return status;
 }
+
+void cli_conversion(const cli_arguments *arguments, profconv_limits *limits, profconv_convert_options *out) {
+    memset(limits, 0, sizeof *limits);
+    memset(out, 0, sizeof *out);
+    limits->struct_size = sizeof *limits;
+    limits->max_memory = arguments->max_memory;
+    limits->on_limit = arguments->on_limit;
+    out->struct_size = sizeof *out;
+    out->limits = limits;
+    out->from = arguments->from;
+    out->threads = arguments->threads;
+}

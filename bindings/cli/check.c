@@ -62,15 +62,10 @@ static int check_one(const cli_arguments *arguments, const profconv_registry *re
                      const profconv_options *settings, const char *consumer) {
     profconv_profile *profile = NULL;
     profconv_error error;
-    profconv_limits limits = {0};
-    profconv_convert_options options = {0};
-    limits.struct_size = sizeof limits;
-    limits.max_memory = arguments->max_memory;
-    limits.on_limit = arguments->on_limit;
-    options.struct_size = sizeof options;
-    options.limits = &limits;
+    profconv_limits limits;
+    profconv_convert_options options;
+    cli_conversion(arguments, &limits, &options);
     options.settings = settings;
-    options.from = arguments->from;
     options.to = target_of(consumer);
     if (profconv_read(registry, input, &options, &profile, &error))
         return cli_fail(profconv_input_name(input), &error);

@@ -132,6 +132,8 @@ typedef struct cli_parts {
 
 /* Fills settings from the options. CLI_OK, CLI_USAGE (with a message) or CLI_FAILED. */
 int cli_apply(const cli_arguments *arguments, const cli_parts *parts, profconv_options *settings);
+/* Zeroes the two and fills in what every command takes alike: budgets, threads, the inputs' format. */
+void cli_conversion(const cli_arguments *arguments, profconv_limits *limits, profconv_convert_options *out);
 
 /* ---- inputs.c ---- */
 

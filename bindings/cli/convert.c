@@ -8,20 +8,14 @@ static int run(const cli_arguments *arguments, const profconv_registry *registry
                const profconv_format_info *target, const profconv_options *settings, profconv_output *output) {
     profconv_report *report = NULL;
     profconv_error error;
-    profconv_limits limits = {0};
-    profconv_convert_options options = {0};
+    profconv_limits limits;
+    profconv_convert_options options;
     cli_progress progress;
-    limits.struct_size = sizeof limits;
-    limits.max_memory = arguments->max_memory;
-    limits.on_limit = arguments->on_limit;
-    options.struct_size = sizeof options;
-    options.limits = &limits;
+    cli_conversion(arguments, &limits, &options);
     options.settings = settings;
-    options.from = arguments->from;
     options.to = target->name;
     options.progress = cli_progress_tick;
     options.progress_user = &progress;
-    options.threads = arguments->threads;
     if (profconv_report_new(&report, NULL, &error))
         return cli_fail(NULL, &error);
     cli_progress_start(&progress, arguments);

@@ -42,19 +42,11 @@ void cli_loader_end(cli_loader *loader) {
 }
 
 void cli_load_options(cli_loader *loader, profconv_limits *limits, profconv_convert_options *out) {
-    memset(limits, 0, sizeof *limits);
-    memset(out, 0, sizeof *out);
-    limits->struct_size = sizeof *limits;
-    limits->max_memory = loader->arguments->max_memory;
-    limits->on_limit = loader->arguments->on_limit;
-    out->struct_size = sizeof *out;
-    out->limits = limits;
+    cli_conversion(loader->arguments, limits, out);
     out->settings = loader->settings;
-    out->from = loader->arguments->from;
     out->to = loader->target.name;
     out->progress = cli_progress_tick;
     out->progress_user = &loader->progress;
-    out->threads = loader->arguments->threads;
 }
 
 /* Puts a reader of this format at the front. */

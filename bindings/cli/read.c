@@ -8,16 +8,11 @@ static int read_one(const cli_arguments *arguments, const profconv_registry *reg
                     size_t index, profconv_options *settings, cli_look each) {
     profconv_profile *profile = NULL;
     profconv_error error;
-    profconv_limits limits = {0};
-    profconv_convert_options options = {0};
+    profconv_limits limits;
+    profconv_convert_options options;
     cli_progress progress;
-    limits.struct_size = sizeof limits;
-    limits.max_memory = arguments->max_memory;
-    limits.on_limit = arguments->on_limit;
-    options.struct_size = sizeof options;
-    options.limits = &limits;
+    cli_conversion(arguments, &limits, &options);
     options.settings = settings;
-    options.from = arguments->from;
     options.progress = cli_progress_tick;
     options.progress_user = &progress;
     profconv_input *input = inputs->items[index].input;

@@ -27,9 +27,8 @@ static int count_bytes(void *user, const void *data, size_t size) {
     return 0;
 }
 
-static void write_options(const split_job *job, profconv_convert_options *options) {
-    memset(options, 0, sizeof *options);
-    options->struct_size = sizeof *options;
+static void write_options(const split_job *job, profconv_limits *limits, profconv_convert_options *options) {
+    cli_conversion(job->arguments, limits, options);
     options->settings = job->settings;
     options->to = job->target.name;
 }
@@ -40,8 +39,9 @@ static int measure(void *user, const profconv_profile *part, uint64_t *bytes) {
     profconv_output_callbacks callbacks = {0};
     profconv_output *output = NULL;
     profconv_options *raw = NULL;
+    profconv_limits limits;
     profconv_convert_options options;
-    write_options(job, &options);
+    write_options(job, &limits, &options);
     callbacks.struct_size = sizeof callbacks;
     callbacks.write = count_bytes;
     callbacks.user = bytes;
@@ -64,13 +64,14 @@ static int measure(void *user, const profconv_profile *part, uint64_t *bytes) {
 static int write_part(void *user, const profconv_profile *part, uint64_t index) {
     split_job *job = (split_job *)user;
     profconv_output *output = NULL;
+    profconv_limits limits;
     profconv_convert_options options;
     size_t size = strlen(job->prefix) + strlen(job->suffix) + 32;
     char *path = (char *)malloc(size);
     if (!path)
         return profconv_error_set(&job->error, PROFCONV_E_NOMEM, PROFCONV_NO_OFFSET, 0, "out of memory");
     snprintf(path, size, "%s.%04llu%s", job->prefix, (unsigned long long)index + 1, job->suffix);
-    write_options(job, &options);
+    write_options(job, &limits, &options);
     int status = profconv_output_open_path(&output, path, NULL, &job->error);
     if (!status)
         status = profconv_write(job->registry, part, output, &options, job->report, &job->error);
@@ -119,15 +120,10 @@ static int name_types(split_job *job, profconv_options *settings, const profconv
 static int split(split_job *job, profconv_options *settings, profconv_input *input, uint64_t samples, uint64_t bytes) {
     profconv_profile *profile = NULL;
     profconv_error error;
-    profconv_limits limits = {0};
+    profconv_limits limits;
     profconv_convert_options options;
     profconv_split_options how = {0};
-    limits.struct_size = sizeof limits;
-    limits.max_memory = job->arguments->max_memory;
-    limits.on_limit = job->arguments->on_limit;
-    write_options(job, &options);
-    options.limits = &limits;
-    options.from = job->arguments->from;
+    write_options(job, &limits, &options);
     how.struct_size = sizeof how;
     how.max_samples = samples;
     how.max_bytes = bytes;

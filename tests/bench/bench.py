@@ -181,9 +181,67 @@ def pprof_to_pprof(args):
         if not os.path.exists(data):
             raise Skip("no large pprof: neither the corpus nor the first row's output is there")
     ours, theirs = os.path.join(args.work, "ours.pb.gz"), os.path.join(args.work, "theirs.pb.gz")
-    result = compare(args, [args.profconv, "convert", "-q", "-o", ours, data],
+    result = compare(args, [args.profconv, "convert", "-q", *args.jobs, "-o", ours, data],
                      [tool("go"), "tool", "pprof", "-symbolize=none", "-proto", "-output", theirs, data])
     return data, result, "go tool pprof -proto"
+
+
+@row
+def pprof_read(args):
+    """pprof read, and what it holds printed"""
+    data = os.path.join(CORPUS, "pprof", "gen", "synth.300k.pb.gz")
+    if not os.path.exists(data):
+        raise Skip("the corpus is not there")
+    theirs = os.path.join(args.work, "theirs.pb.gz")
+    result = compare(args, [args.profconv, "info", *args.jobs, data],
+                     [tool("go"), "tool", "pprof", "-symbolize=none", "-proto", "-output", theirs, data])
+    return data, result, "go tool pprof -proto"
+
+
+@row
+def inflate(args):
+    """for comparison: the same file inflated by zlib's program alone"""
+    data = os.path.join(CORPUS, "pprof", "gen", "synth.300k.pb.gz")
+    if not os.path.exists(data):
+        raise Skip("the corpus is not there")
+    return data, compare(args, [tool("gzip"), "-dc", data]), "gzip -dc > /dev/null"
+
+
+def large_program(args):
+    """A C++ program with over 100 MB of debug information; addresses in its code, as lines and as a pprof."""
+    units = 6 if args.quick else 60
+    program = os.path.join(args.work, "cxx-%d" % units)
+    if not os.path.exists(program):
+        folder = program + ".src"
+        call([sys.executable, os.path.join(HERE, "cxx_program.py"), str(units), folder])
+        files = sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".cc"))
+        for file in files:
+            call([tool("g++"), "-std=c++17", "-O2", "-g", "-c", "-o", file[:-3] + ".o", file])
+        call([tool("g++"), "-Wl,--build-id=sha1", "-o", program, *[file[:-3] + ".o" for file in files]])
+        shutil.rmtree(folder)
+    vaddr, offset, size, build_id = exec_segment(program)
+    sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+    import mkpprof
+    choose, strings = random.Random(1), mkpprof.Strings()
+    start, length = int(vaddr, 16), int(size, 16)
+    addresses = sorted(choose.sample(range(start, start + length), 10000))
+    out = mkpprof.value_type(strings, "samples", "count")
+    out += mkpprof.mapping(strings, 1, start, start + length, int(offset, 16), program, build_id)
+    out += b"".join(mkpprof.location(i, 1, a) + mkpprof.sample([i], [1]) for i, a in enumerate(addresses, 1))
+    with open(program + ".pb", "wb") as file:
+        file.write(out + strings.fields())
+    with open(program + ".addresses", "w") as file:
+        file.writelines("0x%x\n" % a for a in addresses)
+    return program
+
+
+@row
+def symbolize_large(args):
+    """10,000 addresses of a program with 105 MB of DWARF, named for the first time"""
+    program = large_program(args)
+    ours = [args.profconv, "convert", "-q", "-t", "collapsed", "--srcline", "-o", os.path.join(args.work, "named.folded"), program + ".pb"]
+    theirs = ["sh", "-c", "exec %s --obj=%s --inlines < %s" % (tool("llvm-symbolizer-19", "llvm-symbolizer"), program, program + ".addresses")]
+    return program, compare(args, ours, theirs), "llvm-symbolizer --inlines > /dev/null"
 
 
 def repeat_samples(source, target, megabytes):
@@ -417,7 +475,7 @@ def merge_pprofs(args):
     """1,000 pprofs → their sum"""
     files = parts_of_a_profile(args)
     ours, theirs = os.path.join(args.work, "merged.pb.gz"), os.path.join(args.work, "merged-go.pb.gz")
-    result = compare(args, [args.profconv, "merge", "-q", "-s", "convert.symbolize=no", "-o", ours, *files],
+    result = compare(args, [args.profconv, "merge", "-q", *args.jobs, "-s", "convert.symbolize=no", "-o", ours, *files],
                      [tool("go"), "tool", "pprof", "-symbolize=none", "-proto", "-output", theirs, *files], runs=min(args.runs, 3))
     return files, result, "go tool pprof -proto"
 
@@ -450,7 +508,7 @@ def merge_extbinary(args):
     """100 LLVM extbinary profiles → their sum"""
     files = sample_profiles(args)
     ours, theirs = os.path.join(args.work, "merged.prof"), os.path.join(args.work, "merged-llvm.prof")
-    result = compare(args, [args.profconv, "merge", "-q", "-t", "llvm-extbinary", "-o", ours, *files],
+    result = compare(args, [args.profconv, "merge", "-q", *args.jobs, "-t", "llvm-extbinary", "-o", ours, *files],
                      [tool("llvm-profdata-19", "llvm-profdata"), "merge", "--sample", "--extbinary", "-o", theirs, *files],
                      runs=min(args.runs, 3))
     return files, result, "llvm-profdata merge --sample"
@@ -470,11 +528,13 @@ def report(name, data, result, note):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--jobs", type=int, help="threads of ours, for merging and pprof; default: one")
     parser.add_argument("--quick", action="store_true", help="small workloads: a smoke test, not a measurement")
     parser.add_argument("--work", default=os.path.join(tempfile.gettempdir(), "profconv-bench"))
     parser.add_argument("--profconv", default=os.environ.get("PROFCONV", os.path.join(SOURCE, "build", "bindings", "cli", "profconv")))
     parser.add_argument("rows", nargs="*", metavar="ROW", help="one of: " + ", ".join(r.__name__ for r in ROWS))
     args = parser.parse_args()
+    args.jobs = [] if args.jobs is None else ["--jobs=%d" % args.jobs]
     known = {r.__name__: r for r in ROWS}
     for name in args.rows:
         if name not in known:
