@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The build backend of the Python package (PEP 517, PEP 660): a wheel is a zip file with the package, the shared library that
-CMake built, and three small files about them. Nothing but the standard library.
+"""The build backend of the Python package (PEP 517, PEP 660): a wheel is a zip file with the package, the shared
+library that CMake built, and three small files about them. Nothing but the standard library.
 
-The library is PROFCONV_LIBRARY, or build/libprofconv.so.0 of the checkout. A sdist has no library, so building from one needs
-PROFCONV_LIBRARY.
+The library is PROFCONV_LIBRARY, or build/libprofconv.so.0 of the checkout. A sdist has no library, so building from one
+needs PROFCONV_LIBRARY.
 """
 import base64
 import hashlib
@@ -44,7 +44,8 @@ def _library():
         path = os.path.join(CHECKOUT, "build", name)
         if os.path.isfile(path):
             return path
-    raise SystemExit(f"profconv: there is no {os.path.join(CHECKOUT, 'build', LIBRARY)}. Build the library first (cmake -B build && "
+    raise SystemExit(f"profconv: there is no {os.path.join(CHECKOUT, 'build', LIBRARY)}. "
+                     "Build the library first (cmake -B build && "
                      "cmake --build build, in the checkout), or name it in PROFCONV_LIBRARY.")
 
 

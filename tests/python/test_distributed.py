@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""profconv.distributed on Dask: a scheduler and two worker processes, one of which is killed in the middle, give the bytes of the
-local merge; so does a LocalCluster; failed inputs are tried again and reported.
+"""profconv.distributed on Dask: a scheduler and two worker processes, one of which is killed in the middle, give the
+bytes of the local merge; so does a LocalCluster; failed inputs are tried again and reported.
 
 Inputs come over HTTP from this process, which sees how far the run is and can hold back, break off and refuse answers.
 """
@@ -94,13 +94,15 @@ class Processes:
         self.env = dict(os.environ, PYTHONPATH=pybinding.PACKAGE, PYTHONWARNINGS="ignore")
         self.running = []
         file = os.path.join(folder, "scheduler.json")
-        self.start("scheduler", ["dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file])
+        self.start("scheduler", ["dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+                                 "--scheduler-file", file])
         end = time.monotonic() + DEADLINE
         while not os.path.exists(file):
             assert time.monotonic() < end and self.running[0].poll() is None, "the scheduler does not start"
             time.sleep(0.1)
         for i in range(workers):
-            self.start(f"worker{i}", ["dask_worker", "--scheduler-file", file, "--nthreads", "1", "--no-nanny", "--no-dashboard",
+            self.start(f"worker{i}", ["dask_worker", "--scheduler-file", file, "--nthreads", "1", "--no-nanny",
+                                      "--no-dashboard",
                                       "--memory-limit", "1GB", "--name", f"worker{i}", "--local-directory", folder])
         self.client = distributed.Client(scheduler_file=file, timeout=DEADLINE)
         self.client.wait_for_workers(workers, timeout=DEADLINE)
@@ -163,7 +165,8 @@ class Distributed(unittest.TestCase):
             with open(paths[-1], "wb") as file:
                 file.write(data)
         weights = [1 + i % 3 for i in range(COUNT)]
-        result = fleet.merge(["file://" + p if i % 2 else p for i, p in enumerate(paths)], client=self.processes.client, batch=7,
+        result = fleet.merge(["file://" + p if i % 2 else p for i, p in enumerate(paths)], client=self.processes.client,
+                             batch=7,
                              weights=weights)
         self.assertEqual(result.profile.to_bytes("pprof"), profconv.merge(paths, weights=weights).to_bytes("pprof"))
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Merging neighbours and then the results is merging one after the other, byte for byte: for every shape of the tree, every kind
-of input, and for the shell form of bindings/python/README.md. Without Dask: tests/python/test_distributed.py has that."""
+"""Merging neighbours and then the results is merging one after the other, byte for byte: for every shape of the tree,
+every kind of input, and for the shell form of bindings/python/README.md. Without Dask: tests/python/test_distributed.py
+has that."""
 import glob
 import os
 import pickle
@@ -102,8 +103,9 @@ class Associative(unittest.TestCase):
 
 
 def mergeable(paths):
-    """Leaves out what refuses to be merged with those before (probes and lines, …), and inputs that do not know their event among
-    others that do: their columns join that of the first event met, which another shape of the tree may choose differently."""
+    """Leaves out what refuses to be merged with those before (probes and lines, …), and inputs that do not know their
+    event among others that do: their columns join that of the first event met, which another shape of the tree may
+    choose differently."""
     chosen, total = [], None
     events = {path: [bool(t.event) for t in profconv.read(path).sample_types] for path in paths}
     some = any(any(known) for known in events.values())
@@ -134,7 +136,8 @@ class Skipping(unittest.TestCase):
         want = profconv.merge(good).dump()
         result = fleet.merge(self.paths, retries=1, delay=0.01)
         self.assertEqual(result.profile.dump(), want)
-        self.assertEqual([(s.index, s.input, s.attempts) for s in result.skipped], [(2, self.paths[2], 1), (5, self.paths[5], 2)])
+        self.assertEqual([(s.index, s.input, s.attempts) for s in result.skipped],
+                         [(2, self.paths[2], 1), (5, self.paths[5], 2)])
         self.assertEqual(result.count, 7)
         for batch in (1, 2, 9):
             got, skipped = tree(self.paths, batch, 2)
@@ -143,7 +146,8 @@ class Skipping(unittest.TestCase):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             fleet.merge(self.paths, retries=0)
-        self.assertTrue(any(isinstance(w.message, fleet.SkippedWarning) and len(w.message.skipped) == 2 for w in caught))
+        self.assertTrue(any(isinstance(w.message, fleet.SkippedWarning) and len(w.message.skipped) == 2
+                            for w in caught))
         with self.assertRaises(profconv.Error):
             fleet.merge(self.paths, retries=0, on_error="raise")
         with self.assertRaises(profconv.EmptyError):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`pip install bindings/python` without a network: into an environment of its own, with the library that CMake built; says to build
-first where there is none; an editable install; a wheel is the same twice."""
+"""`pip install bindings/python` without a network: into an environment of its own, with the library that CMake built;
+says to build first where there is none; an editable install; a wheel is the same twice."""
 import os
 import shutil
 import subprocess
@@ -29,7 +29,8 @@ def clean_environment(**more):
 
 def run(*arguments, check=True, **more):
     env = clean_environment(**more)
-    return subprocess.run(arguments, env=env, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=check)
+    return subprocess.run(arguments, env=env, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=check)
 
 
 class Install(unittest.TestCase):
@@ -106,9 +107,11 @@ class Install(unittest.TestCase):
             self.assertEqual(a.read(), b.read())
         with zipfile.ZipFile(wheels[0]) as wheel:
             names = set(wheel.namelist())
-            record = {line.split(",")[0] for line in wheel.read("profconv-0.1.0.dist-info/RECORD").decode().splitlines()}
+            lines = wheel.read("profconv-0.1.0.dist-info/RECORD").decode().splitlines()
+            record = {line.split(",")[0] for line in lines}
         self.assertEqual(names, record)
-        modules = {f"profconv/{n}" for n in os.listdir(os.path.join(self.source, "profconv")) if n.endswith((".py", ".typed"))}
+        modules = {f"profconv/{n}" for n in os.listdir(os.path.join(self.source, "profconv"))
+                   if n.endswith((".py", ".typed"))}
         self.assertLessEqual(modules | {"profconv/libprofconv.so.0"}, names)
         sdist = profconv_build.build_sdist(self.folder)
         target = os.path.join(self.folder, "from-sdist")

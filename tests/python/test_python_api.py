@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The Python package: sources and targets of every kind, tables and columns, settings, budgets, errors, warnings, transforms,
-threads."""
+"""The Python package: sources and targets of every kind, tables and columns, settings, budgets, errors, warnings,
+transforms, threads."""
 import array
 import gc
 import gzip
@@ -42,8 +42,10 @@ class Reading(unittest.TestCase):
         want = profconv.read(self.path).dump()
         self.assertIn("compute", want)
         writable = bytearray(COLLAPSED)
-        sources = {"bytes": COLLAPSED, "bytearray": writable, "memoryview": memoryview(COLLAPSED), "array": array.array("B", COLLAPSED),
-                   "slice": memoryview(b"x" + COLLAPSED)[1:], "BytesIO": io.BytesIO(COLLAPSED), "gzip": gzip.compress(COLLAPSED),
+        sources = {"bytes": COLLAPSED, "bytearray": writable, "memoryview": memoryview(COLLAPSED),
+                   "array": array.array("B", COLLAPSED),
+                   "slice": memoryview(b"x" + COLLAPSED)[1:], "BytesIO": io.BytesIO(COLLAPSED),
+                   "gzip": gzip.compress(COLLAPSED),
                    "GzipFile": gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(COLLAPSED)))}
         for name, source in sources.items():
             self.assertEqual(profconv.read(source).dump(), want, name)
@@ -103,7 +105,8 @@ class Reading(unittest.TestCase):
         self.assertIn("level", [s.name for s in names["pprof"].writer_settings])
         self.assertEqual(profconv.detect(COLLAPSED).name, "collapsed")
         self.assertIn("symbolize", profconv.passes())
-        listed = subprocess.run([os.environ["PROFCONV"], "formats"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        listed = subprocess.run([os.environ["PROFCONV"], "formats"], stdout=subprocess.PIPE, text=True,
+                                check=True).stdout
         for name in names:
             self.assertIn(name, listed)
 
@@ -114,7 +117,8 @@ class Tables(unittest.TestCase):
 
     def test_rows_and_columns_agree(self):
         p = self.profile
-        for name in ("functions", "mappings", "locations", "lines", "stacks", "label_table", "label_sets", "sample_types"):
+        for name in ("functions", "mappings", "locations", "lines", "stacks", "label_table", "label_sets",
+                     "sample_types"):
             table = p.table(name)
             self.assertEqual(len(table), len(list(table)), name)
             self.assertGreater(len(table), 0, name)
@@ -212,7 +216,8 @@ def array_address(view):
     import ctypes
 
     class Buffer(ctypes.Structure):  # the start of Py_buffer
-        _fields_ = [("buf", ctypes.c_void_p), ("obj", ctypes.py_object), ("len", ctypes.c_ssize_t), ("rest", ctypes.c_char * 128)]
+        _fields_ = [("buf", ctypes.c_void_p), ("obj", ctypes.py_object), ("len", ctypes.c_ssize_t),
+                    ("rest", ctypes.c_char * 128)]
 
     buffer = Buffer()
     get, release = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
@@ -280,7 +285,8 @@ class Writing(unittest.TestCase):
 
     def test_the_command_writes_the_same(self):
         self.profile.write(self.path("a.pb.gz"))
-        subprocess.run([os.environ["PROFCONV"], "convert", "-q", "-o", self.path("b.folded"), self.path("a.pb.gz")], check=True,
+        subprocess.run([os.environ["PROFCONV"], "convert", "-q", "-o", self.path("b.folded"), self.path("a.pb.gz")],
+                       check=True,
                        stderr=subprocess.DEVNULL)
         quiet(profconv.convert, self.path("a.pb.gz"), self.path("c.folded"))
         with open(self.path("b.folded"), "rb") as b, open(self.path("c.folded"), "rb") as c:
@@ -512,9 +518,28 @@ class Threads(unittest.TestCase):
         thread.join()
 
 
+class Importing(unittest.TestCase):
+    def test_reading_a_column_imports_little(self):
+        """Starting is most of what a short script costs, so what reading does not need is imported late."""
+        script = ("import ctypes, os, sys; before = set(sys.modules); import profconv; "
+                  "profconv.read(sys.stdin.buffer.read()).values('samples'); "
+                  "print(*sorted(m for m in set(sys.modules) - before if not m.startswith('profconv')))")
+        done = subprocess.run([sys.executable, "-S", "-c", script], input=COLLAPSED, stdout=subprocess.PIPE, check=True,
+                              env=dict(os.environ, PYTHONPATH=pybinding.PACKAGE))
+        self.assertEqual(done.stdout.decode().split(), ["__future__"])
+
+    def test_every_name_is_there(self):
+        for name in profconv.__all__:
+            self.assertIn(name, dir(profconv))
+            self.assertIs(getattr(profconv, name), getattr(profconv, name), name)
+        with self.assertRaisesRegex(AttributeError, "no attribute 'Bilder'"):
+            profconv.Bilder
+
+
 class Finding(unittest.TestCase):
     def test_no_library(self):
-        run = subprocess.run([sys.executable, "-c", "import profconv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        run = subprocess.run([sys.executable, "-c", "import profconv"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             text=True,
                              env=dict(os.environ, PYTHONPATH=pybinding.PACKAGE, PROFCONV_LIBRARY="/nowhere/lib.so"))
         self.assertNotEqual(run.returncode, 0)
         self.assertIn("/nowhere/lib.so (PROFCONV_LIBRARY)", run.stderr)
@@ -527,7 +552,8 @@ class Finding(unittest.TestCase):
             os.symlink(os.environ["PROFCONV_LIBRARY"], os.path.join(folder, "build", "libprofconv.so.0"))
             env = dict(os.environ, PYTHONPATH=os.path.join(folder, "bindings", "python"))
             del env["PROFCONV_LIBRARY"]
-            out = subprocess.run([sys.executable, "-c", "import profconv; print(profconv.library_path())"], check=True, env=env,
+            out = subprocess.run([sys.executable, "-c", "import profconv; print(profconv.library_path())"], check=True,
+                                 env=env,
                                  stdout=subprocess.PIPE, text=True).stdout
             self.assertEqual(out.strip(), os.path.join(folder, "build", "libprofconv.so.0"))
 

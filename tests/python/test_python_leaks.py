@@ -60,7 +60,8 @@ def register(registry):
         file.write(profile.to_bytes("pprof"))
 
     profconv.register_reader("mine", read, registry=registry)
-    profconv.register_writer("mine", write, keeps=("symbols", "addresses", "lines", "stacks", "labels"), registry=registry)
+    profconv.register_writer("mine", write, keeps=("symbols", "addresses", "lines", "stacks", "labels"),
+                             registry=registry)
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A format written in Python: its reader and writer are detected, take settings, pass the round trip of every fixture that has
-stacks, and fail with tracebacks that stay in Python."""
+"""A format written in Python: its reader and writer are detected, take settings, pass the round trip of every fixture
+that has stacks, and fail with tracebacks that stay in Python."""
 import gc
 import io
 import os
@@ -28,8 +28,8 @@ def unquote(word):
 
 
 def write_tree(profile, file, report, *, types, header):
-    """Lines: "t name unit event period", "n parent name file line", "s node label-pairs values". Everything of stacks by
-    name, line and labels; addresses are lost, and said by the library from `keeps`."""
+    """Lines: "t name unit event period", "n parent name file line", "s node label-pairs values". Everything of stacks
+    by name, line and labels; addresses are lost, and said by the library from `keeps`."""
     file.write(MAGIC)
     if header:
         file.write(f"# {header}\n".encode())
@@ -55,7 +55,8 @@ def write_tree(profile, file, report, *, types, header):
         values = " ".join(str(sample.values[t.id]) for t in chosen)
         file.write(f"s {nodes[sample.stack]} {','.join(labels) or '-'} {values}\n".encode())
     if len(chosen) < len(profile.sample_types):
-        report.note("lost", "tree-types", "sample types were not asked for", count=len(profile.sample_types) - len(chosen))
+        report.note("lost", "tree-types", "sample types were not asked for",
+                    count=len(profile.sample_types) - len(chosen))
 
 
 def read_tree(file, builder, *, strict):
@@ -76,7 +77,8 @@ def read_tree(file, builder, *, strict):
             for pair in words[1].split(b",") if words[1] != b"-" else ():
                 key, value = pair.split(b"=")
                 labels.append(builder.label(unquote(key), unquote(value[1:]) if value.startswith(b".") else int(value)))
-            builder.sample(nodes[int(words[0])], [int(w) for w in words[2:]], builder.label_set(labels) if labels else 0)
+            builder.sample(nodes[int(words[0])], [int(w) for w in words[2:]],
+                           builder.label_set(labels) if labels else 0)
         elif kind != b"#":
             if strict:
                 raise profconv.FormatError(f"line {number}: kind {kind[:20]!r}, one of t, n, s expected", line=number)
@@ -89,7 +91,8 @@ def probe_tree(head, whole):
 
 
 def register(registry=None):
-    profconv.register_reader("tree", read_tree, probe=probe_tree, suffixes=[".tree"], aliases=["py-tree"], description="a tree",
+    profconv.register_reader("tree", read_tree, probe=probe_tree, suffixes=[".tree"], aliases=["py-tree"],
+                             description="a tree",
                              settings=[profconv.Setting("strict", "bool", True, (), "unknown lines are errors")],
                              produces=["symbols", "lines", "stacks", "labels"], registry=registry)
     profconv.register_writer("tree", write_tree, suffixes=[".tree"], aliases=["py-tree"], description="a tree",
@@ -98,7 +101,8 @@ def register(registry=None):
 
 
 def by_name(profile):
-    """What the format keeps: values by names, lines and labels of stacks; addresses stand for names that are not there."""
+    """What the format keeps: values by names, lines and labels of stacks; addresses stand for names that are not
+    there."""
     result = {}
     for sample in profile.samples:
         frames = tuple((f.name or f"0x{f.address:x}", f.file, f.line) for f in profile.frames(sample.stack))
@@ -146,7 +150,8 @@ class Format(unittest.TestCase):
                          (True, True, ("stacks",), (".tree",), ("py-tree",)))
         data = profconv.convert(pybinding.COLLAPSED, to="py-tree")
         self.assertTrue(data.startswith(MAGIC))
-        self.assertEqual(sorted(profconv.convert(data, to="collapsed").splitlines()), sorted(pybinding.COLLAPSED.splitlines()))
+        self.assertEqual(sorted(profconv.convert(data, to="collapsed").splitlines()),
+                         sorted(pybinding.COLLAPSED.splitlines()))
         self.assertEqual(profconv.read(io.BytesIO(data)).total(), 18)
         merged = profconv.convert([data, data], to="collapsed")
         self.assertIn(b"main;work;compute 20\n", merged)
@@ -234,7 +239,8 @@ class Failing(unittest.TestCase):
         self.assertRaises(profconv.EmptyError, profconv.read(pybinding.COLLAPSED).to_bytes, "mine", registry=registry)
 
     def test_calls_within_callbacks(self):
-        """A reader that uses the library itself; its inner failure is its own, and does not leak into the outer call."""
+        """A reader that uses the library itself; its inner failure is its own, and does not leak into the outer
+        call."""
         def wrapped(file, builder):
             try:
                 profconv.read(b"\x00\x00\x00", format="pprof")
@@ -242,7 +248,8 @@ class Failing(unittest.TestCase):
                 pass
             builder.merge(profconv.read(file.read()))
 
-        self.assertEqual(profconv.read(pybinding.COLLAPSED, format="mine", registry=self.with_reader(wrapped)).total(), 18)
+        self.assertEqual(profconv.read(pybinding.COLLAPSED, format="mine", registry=self.with_reader(wrapped)).total(),
+                         18)
 
     def test_what_is_lent_is_gone_afterwards(self):
         kept = []

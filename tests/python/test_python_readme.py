@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every Python block of bindings/python/README.md runs as printed, one after the other. (The one with a Dask client is what
-test_distributed.py does, and the shell block what test_merge_tree.py does.)"""
+"""Every Python block of bindings/python/README.md runs as printed, one after the other. (The one with a Dask client is
+what test_distributed.py does, and the shell block what test_merge_tree.py does.)"""
 import os
 import re
 import shutil

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reading a pprof of 50 MB and summing a column in Python costs what `profconv info` costs, and at most 50 ms more: processor
-time of whole processes, the least of several runs. On a machine that is busy, where such figures vary, a quarter more is let pass. The
-interpreter starts without `site`: what a machine's .pth files import (24 ms of certificates on one) is no part of it.
+"""Reading a pprof of 50 MB and summing a column in Python costs what `profconv info` costs, and at most 50 ms more:
+processor time of whole processes, the least of several runs. On a machine that is busy, where such figures vary, a
+quarter more is let pass. The interpreter starts without `site`: what a machine's .pth files import (24 ms of
+certificates on one) is no part of it.
 """
 import gzip
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The Python package's view of the C interface is that of the headers: constants, structs (names, order, types), functions; and
-what the compiler makes of the structs (sizes, offsets) and constants (values)."""
+"""The Python package's view of the C interface is that of the headers: constants, structs (names, order, types),
+functions; and what the compiler makes of the structs (sizes, offsets) and constants (values)."""
 import ctypes
 import os
 import shutil
@@ -43,11 +43,13 @@ def constants(headers):
     want = {name[len("PROFCONV_"):]: value for name, value in headers.constants.items() if "_VERSION_" not in name}
     want["NO_OFFSET"] = 2**64 - 1
     for name in sorted(set(have) | set(want)):
-        check(have.get(name) == want.get(name), f"constant {name}: {have.get(name)} here, {want.get(name)} in the headers")
+        check(have.get(name) == want.get(name),
+              f"constant {name}: {have.get(name)} here, {want.get(name)} in the headers")
 
 
 def structs(headers):
-    have = {name for name, value in vars(abi).items() if isinstance(value, type) and issubclass(value, ctypes.Structure) and
+    have = {name for name, value in vars(abi).items() if isinstance(value, type) and
+            issubclass(value, ctypes.Structure) and
             value is not ctypes.Structure}
     want = {cheaders.class_name(name) for name in headers.structs}
     check(have == want, f"structs: only here {sorted(have - want)}, only in the headers {sorted(want - have)}")
@@ -81,7 +83,8 @@ def layout(headers):
     if not compiler:
         print("no C compiler: sizes and offsets are not compared")
         return 0
-    lines = ["#include <stddef.h>", "#include <stdio.h>", "#include <profconv/profconv.h>", "#include <profconv/plugin.h>",
+    lines = ["#include <stddef.h>", "#include <stdio.h>", "#include <profconv/profconv.h>",
+             "#include <profconv/plugin.h>",
              "int main(void) {"]
     want = {}
     for name, members in headers.structs.items():
@@ -91,7 +94,8 @@ def layout(headers):
         for member, *_ in struct._fields_:
             field = getattr(struct, member)
             want[f"{name}.{member}"] = (field.offset, field.size)
-            lines.append(f'    printf("{name}.{member} %zu %zu\\n", offsetof({name}, {member}), sizeof((({name} *)0)->{member}));')
+            lines.append(f'    printf("{name}.{member} %zu %zu\\n", offsetof({name}, {member}), '
+                         f'sizeof((({name} *)0)->{member}));')
     for name in headers.constants:
         if "_VERSION_" not in name:
             want[name] = getattr(abi, name[len("PROFCONV_"):])
@@ -107,7 +111,8 @@ def layout(headers):
         name, *numbers = line.split()
         have = want.pop(name)
         numbers = tuple(map(int, numbers))
-        check(numbers == (have if isinstance(have, tuple) else (have,)), f"{name}: {have} here, {numbers} for the compiler")
+        check(numbers == (have if isinstance(have, tuple) else (have,)),
+              f"{name}: {have} here, {numbers} for the compiler")
     check(not want, f"the compiler said nothing about {sorted(want)}")
     return len(output.splitlines())
 
@@ -120,12 +125,14 @@ def drift_is_seen():
         for body, members in text.items():
             with open(os.path.join(folder, "profconv", "x.h"), "w", encoding="utf-8") as file:
                 file.write("typedef struct profconv_string { const char *data; size_t size; } profconv_string;\n"
-                           f"typedef struct profconv_x {{ {body} }} profconv_x;\nenum {{ PROFCONV_ONE = 1 << 3, PROFCONV_TWO }};\n"
+                           f"typedef struct profconv_x {{ {body} }} profconv_x;\n"
+                            f"enum {{ PROFCONV_ONE = 1 << 3, PROFCONV_TWO }};\n"
                            "PROFCONV_API int profconv_f(const profconv_x *x, void (*g)(void *user, size_t n), ...);\n")
             headers = cheaders.Headers(folder)
             assert headers.structs["profconv_x"] == members, headers.structs
             assert headers.constants == {"PROFCONV_ONE": 8, "PROFCONV_TWO": 9}
-            assert headers.functions["profconv_f"] == ("c_int", ["POINTER(X)", "CFUNCTYPE(None, c_void_p, c_size_t)"], True)
+            assert headers.functions["profconv_f"] == ("c_int", ["POINTER(X)", "CFUNCTYPE(None, c_void_p, c_size_t)"],
+                                                       True)
 
 
 def main():

@@ -161,8 +161,8 @@ def class_name(struct):
 INTRODUCTION = '''# SPDX-License-Identifier: MIT
 """The C interface as ctypes sees it: every constant, struct and function of include/profconv/*.h, and nothing else.
 
-Made by tests/support/cheaders.py; tests/python/test_signatures.py compares it with the headers, and with the sizes and offsets
-that the C compiler gives. Handles and bytes are addresses (c_void_p), text is c_char_p.
+Made by tests/support/cheaders.py; tests/python/test_signatures.py compares it with the headers, and with the
+sizes and offsets that the C compiler gives. Handles and bytes are addresses (c_void_p), text is c_char_p.
 """
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32,
                     c_uint64, c_void_p)

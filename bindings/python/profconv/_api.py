@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections import namedtuple
 
 from . import _abi as abi
-from ._builder import Builder
 from ._errors import InvalidError, MissingFacetError, notes_of, warn
 from ._lib import Handle, call, encode, lib, new
 from ._options import LIMITS, Options
@@ -19,11 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, BinaryIO, Callable, Iterable, Mapping, Sequence, Union
 
+    from ._records import CheckResult
+
     Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, BinaryIO]
     Progress = Callable[[str, int, "int | None"], Any]
-
-CheckResult = namedtuple("CheckResult", "ok reason notes")
-CheckResult.__doc__ = "ok: the consumer will take the profile; reason: the first one why not, or None; notes: every finding."
 
 
 def version() -> str:
@@ -69,14 +66,17 @@ def _read(source, format, to, registry, progress, settings, keywords):
         opened.close()
 
 
-def read(source: Source, format: str | None = None, *, to: str | None = None, registry=None, progress: Progress | None = None,
+def read(source: Source, format: str | None = None, *, to: str | None = None, registry=None,
+         progress: Progress | None = None,
          settings: Mapping[str, Any] | None = None, **keywords: Any) -> Profile:
-    """Reads a profile from a path, bytes, or a binary file. What the reader noted is in `notes`, and issued as warnings.
+    """Reads a profile from a path, bytes, or a binary file. What the reader noted is in `notes`, and issued as
+    warnings.
 
     format    of the input; by default its content says
     to        a format that it will be written in: chooses the labels that readers of recordings make
-    settings  {"perf-data.event": ["cycles"]}; a keyword is a budget (max_memory, max_inflated, max_inflate_ratio, max_depth,
-              max_string), a setting of the format (event="cycles"), or a dict of one (perf_data={"event": "cycles"})
+    settings  {"perf-data.event": ["cycles"]}; a keyword is a budget (max_memory, max_inflated, max_inflate_ratio,
+              max_depth, max_string, on_limit), a setting of the format (event="cycles"), or a dict of one
+              (perf_data={"event": "cycles"})
     progress  called as progress(stage, done, total or None) now and then; a true result cancels
     """
     profile = _read(source, format, to, registry or default_registry(), progress, settings, keywords)
@@ -102,13 +102,14 @@ def _as_list(source):
 def convert(source: Source | Sequence[Source], target=None, *, to: str | None = None, format: str | None = None,
             weights: Iterable[int] | None = None, registry=None, progress: Progress | None = None,
             settings: Mapping[str, Any] | None = None, **keywords: Any):
-    """Reads one input or several (which are merged), runs the passes that the target needs or is better with, and writes: the
-    same as `profconv convert`.
+    """Reads one input or several (which are merged), runs the passes that the target needs or is better with, and
+    writes: the same as `profconv convert`.
 
     target    a path or a binary file: the notes are returned. None: the bytes are returned
     to        format of the output; by default what the suffix of the path says
     format    of the inputs; by default their content says
-    settings  and keywords as for `read` and `Profile.write`; a bare keyword is a budget or a setting of the output's format
+    settings  and keywords as for `read` and `Profile.write`; a bare keyword is a budget or a setting of the output's
+              format
     """
     registry = registry or default_registry()
     formats = registry.handle
@@ -144,8 +145,10 @@ def convert(source: Source | Sequence[Source], target=None, *, to: str | None = 
 
 def merge(sources: Iterable[Profile | Source], *, weights: Iterable[int] | None = None, format: str | None = None,
           registry=None, settings: Mapping[str, Any] | None = None, **keywords: Any) -> Profile:
-    """One profile of many: profiles, paths, bytes, files. Inputs are read one at a time, so memory holds the sum and one of
-    them. See profconv.distributed for many machines."""
+    """One profile of many: profiles, paths, bytes, files. Inputs are read one at a time, so memory holds the sum and
+    one of them. See profconv.distributed for many machines."""
+    from ._builder import Builder
+
     registry = registry or default_registry()
     sources = list(sources)
     limits = {k: v for k, v in keywords.items() if k in LIMITS}
@@ -162,7 +165,8 @@ def merge(sources: Iterable[Profile | Source], *, weights: Iterable[int] | None 
 
 
 def diff(before: Profile | Source, after: Profile | Source, *, sample_type: str | None = None, by: str = "function",
-         mode: str = "raw", work_before: int = 0, work_after: int = 0, false_discovery: float = 0.05, tolerance: float = 0.05):
+         mode: str = "raw", work_before: int = 0, work_after: int = 0, false_discovery: float = 0.05,
+         tolerance: float = 0.05):
     """Compares two profiles.
 
     by     "function", "line", "file" or "mapping"
@@ -172,8 +176,10 @@ def diff(before: Profile | Source, after: Profile | Source, *, sample_type: str 
     from ._compare import BY, MODES, Diff, choose
 
     profiles = [p if isinstance(p, Profile) else read(p) for p in (before, after)]
-    options = abi.DiffOptions(struct_size=ctypes.sizeof(abi.DiffOptions), by=choose("by", by, BY), mode=choose("mode", mode, MODES),
-                              work_before=work_before, work_after=work_after, false_discovery=round(false_discovery * 1000),
+    options = abi.DiffOptions(struct_size=ctypes.sizeof(abi.DiffOptions), by=choose("by", by, BY),
+                              mode=choose("mode", mode, MODES),
+                              work_before=work_before, work_after=work_after,
+                              false_discovery=round(false_discovery * 1000),
                               tolerance=round(tolerance * 1000))
     if sample_type is not None:
         options.sample_type = encode(sample_type)
@@ -183,7 +189,10 @@ def diff(before: Profile | Source, after: Profile | Source, *, sample_type: str 
 
 
 def check(profile: Profile | Source, consumer: str) -> CheckResult:
-    """Whether a profile will work for a consumer: see `consumers`. A failure to look is an exception, a finding is not."""
+    """Whether a profile will work for a consumer: see `consumers`. A failure to look is an exception, a finding is
+    not."""
+    from ._records import CheckResult
+
     if not isinstance(profile, Profile):
         profile = read(profile)
     report = new(lib.report_new, lib.report_free, None)

@@ -17,8 +17,8 @@ ROLES = {name[len("ROLE_"):].lower(): value for name, value in vars(abi).items()
 class Builder:
     """Makes a profile. Equal rows get one id and equal samples add up, so memory grows with what is distinct.
 
-    Text arguments may be str, bytes, or, from `string`, an id. Every method that makes a row returns its id; 0 means none. The
-    first failure is kept by the library and raised by `check` and `freeze`. One thread at a time.
+    Text arguments may be str, bytes, or, from `string`, an id. Every method that makes a row returns its id; 0 means
+    none. The first failure is kept by the library and raised by `check` and `freeze`. One thread at a time.
     """
 
     def __init__(self, *, verbatim: bool = False, **limits):
@@ -26,7 +26,8 @@ class Builder:
         self._limits = make_limits(limits)
         if limits:
             raise InvalidError(f"{', '.join(limits)}: no such budget")
-        self._handle = new(lib.builder_new, lib.builder_free, None, ctypes.byref(self._limits) if self._limits else None)
+        self._handle = new(lib.builder_new, lib.builder_free, None,
+                           ctypes.byref(self._limits) if self._limits else None)
         if verbatim and lib.builder_verbatim(self._handle.ptr) != abi.OK:
             self.check()
 
@@ -78,17 +79,19 @@ class Builder:
                            linkage_name=name if linkage_name is None else self.string(linkage_name))
         return lib.builder_function(self._ptr, row)
 
-    def mapping(self, file=0, *, start: int = 0, limit: int = 0, file_offset: int = 0, build_id=0, kind: str | int = "unknown",
+    def mapping(self, file=0, *, start: int = 0, limit: int = 0, file_offset: int = 0, build_id=0,
+                kind: str | int = "unknown",
                 flags: int = 0, pid: int = 0, reference=0, reference_address: int = 0) -> int:
         if isinstance(kind, str):
             kind = _choose("kind", kind, KINDS)
         return lib.builder_mapping(self._ptr, abi.Mapping(
-            start=start, limit=limit, file_offset=file_offset, reference_address=reference_address, file=self.string(file),
+            start=start, limit=limit, file_offset=file_offset, reference_address=reference_address,
+            file=self.string(file),
             build_id=self.string(build_id), reference=self.string(reference), kind=kind, flags=flags, pid=pid))
 
     def location(self, address: int = 0, mapping: int = 0, lines=(), flags: int = 0) -> int:
-        """A place in the code. lines: (function, line, column, discriminator), shorter tuples and bare function ids too; the
-        innermost inlined frame first."""
+        """A place in the code. lines: (function, line, column, discriminator), shorter tuples and bare function ids
+        too; the innermost inlined frame first."""
         lines = [(item,) if isinstance(item, int) else tuple(item) for item in lines]
         if not lines:
             return lib.builder_address_location(self._ptr, mapping, address, flags)
@@ -96,7 +99,8 @@ class Builder:
         for row, item in zip(array, lines):
             function, line, column, discriminator = item + (0,) * (4 - len(item))
             row.function, row.line, row.column, row.discriminator = function, line, column, discriminator
-        return lib.builder_location(self._ptr, abi.Location(address=address, mapping=mapping, flags=flags), array, len(lines))
+        return lib.builder_location(self._ptr, abi.Location(address=address, mapping=mapping, flags=flags), array,
+                                    len(lines))
 
     def stack(self, parent: int, location: int) -> int:
         """The stack "location called from parent"; parent 0: location is the root."""
@@ -127,7 +131,8 @@ class Builder:
         """Appends a column; returns its index, from 0."""
         if isinstance(role, str):
             role = _choose("role", role, ROLES)
-        index = lib.builder_sample_type(self._ptr, abi.SampleType(period=period, name=self.string(name), unit=self.string(unit),
+        index = lib.builder_sample_type(self._ptr, abi.SampleType(period=period, name=self.string(name),
+                                                                  unit=self.string(unit),
                                                                   event=self.string(event), role=role))
         if index == 2**32 - 1:
             self.check()
@@ -137,7 +142,8 @@ class Builder:
         """Adds values (a number, or one for each column) to the sample of this stack and label set."""
         if isinstance(values, int):
             values = (values,)
-        lib.builder_sample(self._ptr, stack, label_set, first_type, (ctypes.c_int64 * len(values))(*values), len(values))
+        lib.builder_sample(self._ptr, stack, label_set, first_type, (ctypes.c_int64 * len(values))(*values),
+                           len(values))
 
     # ---- branch records and source counts ----
 
@@ -163,7 +169,8 @@ class Builder:
                head: int = 0, checksum: int | None = None, attributes: int | None = None, file=0, timestamp: int = 0,
                flags: int = 0) -> int:
         """A function in a source profile; parent 0: top level, else inlined at (line, discriminator) of the parent."""
-        flags |= (abi.SOURCE_CHECKSUM if checksum is not None else 0) | (abi.SOURCE_ATTRIBUTES if attributes is not None else 0)
+        flags |= abi.SOURCE_CHECKSUM if checksum is not None else 0
+        flags |= abi.SOURCE_ATTRIBUTES if attributes is not None else 0
         return lib.builder_source(self._ptr, abi.Source(
             total=total, head=head, checksum=checksum or 0, timestamp=timestamp, name=self.string(name), parent=parent,
             context=context, file=self.string(file), line=line, discriminator=discriminator, attributes=attributes or 0,
@@ -181,8 +188,8 @@ class Builder:
     # ---- the whole ----
 
     def set_info(self, **members) -> None:
-        """time_ns, duration_ns, period, period_type, period_unit, default_sample_type, drop_frames, keep_frames, doc_url,
-        source_flags; what is not given stays."""
+        """time_ns, duration_ns, period, period_type, period_unit, default_sample_type, drop_frames, keep_frames,
+        doc_url, source_flags; what is not given stays."""
         row = abi.Info()
         lib.builder_get_info(self._ptr, ctypes.byref(row))
         kinds = dict(abi.Info._fields_)
@@ -230,5 +237,6 @@ def add_note(report, kind, cause, message, count=1, weight=0, offset=None, line=
     """A row of a report, by its address."""
     number = _choose("kind", kind, KIND_NUMBERS)
     # The function takes a format and more arguments, which ctypes passes by their Python types.
-    lib.report_add(report, number, encode(cause), count, weight, abi.NO_OFFSET if offset is None else offset, line or 0, b"%s",
+    lib.report_add(report, number, encode(cause), count, weight, abi.NO_OFFSET if offset is None else offset, line or 0,
+                   b"%s",
                    ctypes.c_char_p(encode(message)))

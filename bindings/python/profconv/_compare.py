@@ -18,11 +18,11 @@ TopRow = namedtuple("TopRow", "name file mapping line self total")
 Top = namedtuple("Top", "rows total name unit")
 Top.__doc__ = "The rows, the sum of the column, and its name and unit."
 _DIFF_MEMBERS = [name for name, *_ in abi.DiffRow._fields_ if name not in ("diff_class", "reserved")]
-DiffRow = namedtuple("DiffRow", _DIFF_MEMBERS + ["verdict"])
-DiffRow.__doc__ = """A row of a comparison. verdict: "undetermined", "unchanged", "up", "down", "new" or "gone"; the other members are as
-in profconv_diff_row."""
+DiffRow = namedtuple("DiffRow", _DIFF_MEMBERS + ["verdict"])  # type: ignore[misc]
+DiffRow.__doc__ = """A row of a comparison. verdict: "undetermined", "unchanged", "up", "down", "new" or "gone"; the
+other members are as in profconv_diff_row."""
 _SUMMARY_MEMBERS = [name for name, *_ in abi.DiffSummary._fields_ if name not in ("reserved",)]
-DiffSummary = namedtuple("DiffSummary", _SUMMARY_MEMBERS)
+DiffSummary = namedtuple("DiffSummary", _SUMMARY_MEMBERS)  # type: ignore[misc]
 
 
 def choose(name, value, choices):
@@ -37,7 +37,8 @@ def _plain(value):
 
 
 def top(profile, sample_type, by, cumulative):
-    options = abi.TopOptions(struct_size=ctypes.sizeof(abi.TopOptions), by=choose("by", by, BY), cumulative=bool(cumulative))
+    options = abi.TopOptions(struct_size=ctypes.sizeof(abi.TopOptions), by=choose("by", by, BY),
+                             cumulative=bool(cumulative))
     if sample_type is not None:
         options.sample_type = encode(sample_type)
     table = new(lib.top_new, lib.top_free, profile._ptr, ctypes.byref(options), keep=profile._handle)
@@ -76,7 +77,8 @@ class Diff:
         if not 0 <= index < len(self):
             raise IndexError(f"there is no row {index}")
         lib.diff_get(self._handle.ptr, index, ctypes.byref(row))
-        return DiffRow(*(_plain(getattr(row, name)) for name in _DIFF_MEMBERS), class_name(row.diff_class))
+        values = [_plain(getattr(row, name)) for name in _DIFF_MEMBERS]
+        return DiffRow(*values, class_name(row.diff_class))  # type: ignore[call-arg]
 
     def __iter__(self):
         return (self[i] for i in range(len(self)))
@@ -86,7 +88,8 @@ class Diff:
         return list(self)
 
     def __repr__(self):
-        return f"<profconv.Diff of {self.summary.name}: {self.summary.total_before} to {self.summary.total_after}, {len(self)} rows>"
+        about = self.summary
+        return f"<profconv.Diff of {about.name}: {about.total_before} to {about.total_after}, {len(self)} rows>"
 
     def profile(self) -> Profile:
         """The comparison as one profile, as `pprof -diff_base` has it."""
@@ -95,7 +98,7 @@ class Diff:
         return Profile(Handle(out.value, lib.profile_free))
 
     def to_pandas(self):
-        import pandas
+        import pandas  # type: ignore[import]
 
         return pandas.DataFrame(list(self), columns=DiffRow._fields)
 

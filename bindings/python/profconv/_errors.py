@@ -2,10 +2,11 @@
 """Failures as exceptions, and notes of a conversion as warnings."""
 from __future__ import annotations
 
-import warnings
-from collections import namedtuple
-
 from . import _abi as abi
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._records import Note
 
 
 class Error(Exception):
@@ -58,7 +59,7 @@ class InvalidError(Error, ValueError):
     status = abi.E_INVALID
 
 
-class InputOutputError(Error, OSError):
+class InputOutputError(Error, OSError):  # type: ignore[misc]
     """The system refused a read, write, open or rename; see `errno`."""
 
     status = abi.E_IO
@@ -121,15 +122,12 @@ def error_of(status, error):
     message = error.message.decode("utf-8", "replace") if said else f"status {status}"
     return _BY_STATUS.get(status, Error)(
         message, status=status, offset=error.offset if said and error.offset != abi.NO_OFFSET else None,
-        line=error.line if said and error.line else None, format=error.format.decode() if said and error.format else None,
+        line=error.line if said and error.line else None,
+        format=error.format.decode() if said and error.format else None,
         errno=error.system_errno if said and error.system_errno else None)
 
 
 # ---- notes ----
-
-Note = namedtuple("Note", "kind cause message count weight offset line")
-Note.__doc__ = """What a conversion noted. kind: "info", "warning", "dropped" (samples that could not be used: count and weight) or "lost"
-(what the target cannot hold); cause: a stable short key; offset and line: of the first one, or None."""
 
 _KINDS = {abi.NOTE_INFO: "info", abi.NOTE_WARNING: "warning", abi.NOTE_DROPPED: "dropped", abi.NOTE_LOST: "lost"}
 KIND_NUMBERS = {name: number for number, name in _KINDS.items()}
@@ -162,16 +160,20 @@ _WARNINGS = {"warning": ProfconvWarning, "dropped": DroppedWarning, "lost": Lost
 
 def notes_of(lib, report):
     """The rows of a report, by its address."""
+    count, overflow = lib.report_count(report), lib.report_overflow(report)
+    if not count and not overflow:
+        return ()
     import ctypes
+
+    from ._records import Note
 
     notes = []
     row = abi.Note()
-    for index in range(lib.report_count(report)):
+    for index in range(count):
         lib.report_get(report, index, ctypes.byref(row))
         notes.append(Note(_KINDS.get(row.kind, "info"), row.cause.decode("utf-8", "replace"),
                           row.message.decode("utf-8", "replace"), row.count, row.weight,
                           row.offset if row.offset != abi.NO_OFFSET else None, row.line or None))
-    overflow = lib.report_overflow(report)
     if overflow:
         notes.append(Note("warning", "notes-not-stored", "notes were lost for want of memory", overflow, 0, None, None))
     return tuple(notes)
@@ -182,4 +184,6 @@ def warn(notes, stacklevel):
     for note in notes:
         kind = _WARNINGS.get(note.kind)
         if kind is not None:
+            import warnings
+
             warnings.warn(kind(note), stacklevel=stacklevel + 1)

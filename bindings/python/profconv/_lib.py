@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Finds and loads the shared library, and makes calls: status codes become exceptions, and exceptions of callbacks travel
-through C as status codes and come out again as the cause of the error."""
+"""Finds and loads the shared library, and makes calls: status codes become exceptions, and exceptions of callbacks
+travel through C as status codes and come out again as the cause of the error."""
 from __future__ import annotations
 
 import ctypes
 import os
-import threading
+
+try:
+    # threading's own, without importing threading, which takes time
+    from _thread import _local as _ThreadLocal  # type: ignore[attr-defined]
+except ImportError:
+    from threading import local as _ThreadLocal
 
 from . import _abi as abi
 from ._errors import Error, error_of
@@ -49,8 +54,8 @@ def _load():
             tried.append(f"{path} ({where}): version {version}, but this package is for {VERSION}")
             continue
         return dll, path
-    raise ImportError("libprofconv.so is not found: build it (cmake -B build && cmake --build build), install it, or name it in "
-                      "PROFCONV_LIBRARY" + "".join("\n  tried " + line for line in tried))
+    raise ImportError("libprofconv.so is not found: build it (cmake -B build && cmake --build build), install it, "
+                      "or name it in PROFCONV_LIBRARY" + "".join("\n  tried " + line for line in tried))
 
 
 class Library:
@@ -79,7 +84,9 @@ class Library:
         result, arguments = abi.FUNCTIONS["profconv_" + name]
         function = self._dll["profconv_" + name]
         function.restype = result
-        function.argtypes = [ctypes.c_void_p if isinstance(a, type) and issubclass(a, ctypes._Pointer) else a for a in arguments]
+        function.argtypes = [ctypes.c_void_p if isinstance(a, type) and issubclass(a,
+                                                                                   ctypes._Pointer)
+                             else a for a in arguments]
         return function
 
 
@@ -87,7 +94,7 @@ lib = Library()
 
 # ---- calls ----
 
-_thread = threading.local()
+_thread = _ThreadLocal()
 
 
 def _pending():
@@ -115,7 +122,8 @@ def call(function, *arguments):
 
 
 def failed(exc, error=None):
-    """For callbacks: keeps an exception for `call` and returns the status that stands for it. Fills `error`, a pointer."""
+    """For callbacks: keeps an exception for `call` and returns the status that stands for it. Fills `error`, a
+    pointer."""
     _pending().append(exc)
     status = exc.status if isinstance(exc, Error) and exc.status < 0 else abi.E_CALLBACK
     if error:

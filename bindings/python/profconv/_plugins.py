@@ -11,7 +11,8 @@ from ._builder import Builder, add_note
 from ._errors import InvalidError
 from ._lib import Borrowed, encode, failed, lib
 from ._profile import Profile
-from ._registry import SETTING_TYPES, Setting, default_registry, facet_bits
+from ._records import Setting
+from ._registry import SETTING_TYPES, default_registry, facet_bits
 from ._streams import InputFile, OutputFile
 
 _READER = dict(abi.Reader._fields_)
@@ -28,7 +29,8 @@ def _declare(settings):
         if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", setting.name):
             raise InvalidError(f"setting {setting.name!r}: lower-case letters, digits and '-' are needed")
         if setting.type not in SETTING_TYPES:
-            raise InvalidError(f"setting {setting.name}: type {setting.type!r} is not one of {', '.join(SETTING_TYPES)}")
+            raise InvalidError(f"setting {setting.name}: type {setting.type!r} is not one of "
+                               f"{', '.join(SETTING_TYPES)}")
         default = setting.default
         if isinstance(default, bool):
             default = "yes" if default else "no"
@@ -136,7 +138,8 @@ class Report:
 
 
 class WriterPlugin(_Plugin):
-    def __init__(self, name, write, *, aliases, suffixes, description, settings, needs, keeps, improves, binary, labels):
+    def __init__(self, name, write, *, aliases, suffixes, description, settings, needs, keeps, improves, binary,
+                 labels):
         super().__init__(abi.Writer(), name, aliases, suffixes, description, settings)
         self.add = lib.registry_add_writer
         self._write = write
@@ -163,28 +166,31 @@ def register_reader(name: str, read, *, probe=None, aliases=(), suffixes=(), des
                     produces=("symbols", "stacks"), registry=None) -> None:
     """Adds a format's reader.
 
-    read      read(file, builder, **settings): `file` is a binary file (io.BufferedReader), `builder` a Builder. What it raises
-              becomes the error of the call, with the exception as its cause; raise FormatError(message, offset=…) or line=… to say
-              where. Both objects are gone after the call.
+    read      read(file, builder, **settings): `file` is a binary file (io.BufferedReader), `builder` a Builder. What it
+              raises becomes the error of the call, with the exception as its cause; raise FormatError(message,
+              offset=…) or line=… to say where. Both objects are gone after the call.
     probe     probe(head, whole) -> 0 (no) to 100 (a magic number); without it the format is never detected, only named
     settings  of Setting, tuples of its members, or names; handed to `read` as keywords, '-' being '_'
     produces  facets that it can fill
     """
-    (registry or default_registry()).add(ReaderPlugin(name, read, probe=probe, aliases=tuple(aliases), suffixes=tuple(suffixes),
+    (registry or default_registry()).add(ReaderPlugin(name, read, probe=probe, aliases=tuple(aliases),
+                                                      suffixes=tuple(suffixes),
                                                       description=description, settings=settings, produces=produces))
 
 
-def register_writer(name: str, write, *, aliases=(), suffixes=(), description: str = "", settings=(), needs=(), keeps=(),
+def register_writer(name: str, write, *, aliases=(), suffixes=(), description: str = "", settings=(), needs=(),
+                    keeps=(),
                     improves=(), binary: bool = False, labels=None, registry=None) -> None:
     """Adds a format's writer.
 
-    write   write(profile, file, report, **settings): the Profile is lent (columns are copies), `file` takes bytes and has
-            gzip(level), report.note(kind, cause, message) says what could not be written
+    write   write(profile, file, report, **settings): the Profile is lent (columns are copies), `file` takes bytes and
+            has gzip(level), report.note(kind, cause, message) says what could not be written
     needs, keeps, improves   facets that it cannot do without, can hold, and wants
     labels  keys that it holds by default; None: all
     """
     (registry or default_registry()).add(WriterPlugin(
-        name, write, aliases=tuple(aliases), suffixes=tuple(suffixes), description=description, settings=settings, needs=needs,
+        name, write, aliases=tuple(aliases), suffixes=tuple(suffixes), description=description, settings=settings,
+        needs=needs,
         keeps=keeps, improves=improves, binary=binary, labels=labels))
 
 

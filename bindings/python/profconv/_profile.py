@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections import namedtuple
 
 from . import _abi as abi
 from ._errors import InvalidError, NotFoundError, notes_of, warn
@@ -18,13 +17,11 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any, BinaryIO, Callable, Mapping, Union
 
+    from ._records import Frame, Info
+
     Target = Union[str, "PathLike[str]", BinaryIO]
     Progress = Callable[[str, int, "int | None"], Any]
 
-Frame = namedtuple("Frame", "name file line column address mapping inlined location function")
-Frame.__doc__ = "A frame of a stack. name: of the function, or None; mapping: the file, or None; inlined: into the frame that follows."
-Info = namedtuple("Info", "time_ns duration_ns period period_type period_unit default_sample_type drop_frames keep_frames doc_url "
-                  "source_flags facets")
 _INFO_STRINGS = frozenset("period_type period_unit default_sample_type drop_frames keep_frames doc_url".split())
 
 
@@ -34,11 +31,13 @@ def scope_of_format(registry, name, writing):
     def scope_of(key):
         row = registry.find(name) if name else None
         if row is None:
-            raise InvalidError(f"{key}: not a budget, and the format is not known; give it as {{'FORMAT.{key}': …}} in settings")
+            raise InvalidError(f"{key}: not a budget, and the format is not known; "
+                               f"give it as {{'FORMAT.{key}': …}} in settings")
         dashed = key.replace("_", "-")
         settings = row.writer_settings if writing else row.reader_settings
         if not any(s.name == dashed for s in settings):
-            raise InvalidError(f"{key}: neither a budget nor a setting of {row.name} ({', '.join(s.name for s in settings)})")
+            raise InvalidError(f"{key}: neither a budget nor a setting of {row.name} "
+                               f"({', '.join(s.name for s in settings)})")
         return row.name, dashed
 
     return scope_of
@@ -47,8 +46,8 @@ def scope_of_format(registry, name, writing):
 class Profile:
     """A profile. It never changes; any number of threads may read it at once.
 
-    Use it in a `with` block to free its memory at a known moment; else it goes with its last reference. Columns that were taken
-    keep the memory until they are gone.
+    Use it in a `with` block to free its memory at a known moment; else it goes with its last reference. Columns that
+    were taken keep the memory until they are gone.
     """
 
     def __init__(self, handle, notes=None):
@@ -103,6 +102,9 @@ class Profile:
 
     @property
     def info(self) -> Info:
+        """Facts about the profile as a whole: times, the period, the default sample type, …"""
+        from ._records import Info
+
         row = lib.profile_info(self._ptr).contents
         values = [self.string(getattr(row, f)) if f in _INFO_STRINGS else getattr(row, f) for f in Info._fields]
         values[-1] = facet_names(row.facets)
@@ -166,8 +168,10 @@ class Profile:
     branches = property(lambda self: Table(self, "branches"))
     ranges = property(lambda self: Table(self, "ranges"))
     addresses = property(lambda self: Table(self, "addresses"))
-    entries = property(lambda self: Table(self, "entries"), doc="Functions around branch records: where their code begins.")
-    sources = property(lambda self: Table(self, "sources"), doc="Source counts: functions, and those inlined into them.")
+    entries = property(lambda self: Table(self, "entries"),
+                       doc="Functions around branch records: where their code begins.")
+    sources = property(lambda self: Table(self, "sources"),
+                       doc="Source counts: functions, and those inlined into them.")
     contexts = property(lambda self: Table(self, "contexts"))
     source_bodies = property(lambda self: Table(self, "source_bodies"))
     source_targets = property(lambda self: Table(self, "source_targets"))
@@ -181,12 +185,12 @@ class Profile:
             if 0 <= sample_type < count:
                 return sample_type
             raise NotFoundError(f"there is no sample type {sample_type}; there are {count}")
-        rows = list(self.sample_types)
-        for member in ("name", "event"):
-            for row in rows:
-                if getattr(row, member) == sample_type:
-                    return row.id
-        raise NotFoundError(f"there is no sample type {sample_type!r}; there are {', '.join(r.name for r in rows) or 'none'}")
+        rows = [lib.profile_sample_type(self._ptr, i).contents for i in range(count)]
+        for names in ([self.string(row.name) for row in rows], [self.string(row.event) for row in rows]):
+            if sample_type in names:
+                return names.index(sample_type)
+        raise NotFoundError(f"there is no sample type {sample_type!r}; there are "
+                            f"{', '.join(self.string(row.name) for row in rows) or 'none'}")
 
     def values(self, sample_type: str | int | None = None) -> memoryview:
         """A column of values, one for each sample: a read-only memoryview of int64, without a copy."""
@@ -210,6 +214,8 @@ class Profile:
 
     def location_frames(self, id: int) -> list[Frame]:
         """The frames of a location, innermost first."""
+        from ._records import Frame
+
         ptr = self._ptr
         row = lib.profile_location(ptr, id).contents
         mapping = self.string(lib.profile_mapping(ptr, row.mapping).contents.file) or None if row.mapping else None
@@ -219,7 +225,8 @@ class Profile:
         for i in range(row.line_count):
             line = lib.profile_line(ptr, id, i).contents
             function = lib.profile_function(ptr, line.function).contents
-            frames.append(Frame(self.string(function.name) or None, self.string(function.file) or None, line.line, line.column,
+            frames.append(Frame(self.string(function.name) or None, self.string(function.file) or None, line.line,
+                                line.column,
                                 row.address, mapping, i + 1 < row.line_count, id, line.function))
         return frames
 
@@ -241,9 +248,9 @@ class Profile:
         return result
 
     def to_pandas(self):
-        """A pandas.DataFrame of the samples: "stack" (names from the root on, joined by ';'), a column for each sample type
-        and for each label key."""
-        import pandas
+        """A pandas.DataFrame of the samples: "stack" (names from the root on, joined by ';'), a column for each sample
+        type and for each label key."""
+        import pandas  # type: ignore[import]
 
         names: dict = {}
 
@@ -267,13 +274,15 @@ class Profile:
 
     def write(self, target: Target, format: str | None = None, *, prepare: bool | None = None, registry=None,
               progress: Progress | None = None, settings: Mapping[str, Any] | None = None, **keywords: Any) -> tuple:
-        """Writes the profile to a path or a binary file, which appears whole or not at all. Returns the notes of writing, and
-        issues them as warnings.
+        """Writes the profile to a path or a binary file, which appears whole or not at all. Returns the notes of
+        writing, and issues them as warnings.
 
         format    by default what the suffix of the path says
-        prepare   whether passes (names for addresses, source counts, …) and filters of frames run before: True: those that the
-                  format needs or is better with, as `profconv convert` does; False: none; None: only if it cannot do without
-        settings  {"pprof.level": 6}; a keyword is a setting of the format (level=6) or a dict of one (pprof={"level": 6})
+        prepare   whether passes (names for addresses, source counts, …) and filters of frames run before: True: those
+                  that the format needs or is better with, as `profconv convert` does; False: none; None: only if it
+                  cannot do without
+        settings  {"pprof.level": 6}; a keyword is a setting of the format (level=6) or a dict of one (pprof={"level":
+                  6})
         """
         registry = registry or default_registry()
         if format is None:
@@ -293,7 +302,8 @@ class Profile:
 
     def _write(self, target, format, prepare, registry, progress, settings, keywords):
         handle, formats = self._handle_or_raise(), registry.handle
-        options = Options(settings, keywords, target=format, progress=progress, scope_of=scope_of_format(registry, format, True))
+        options = Options(settings, keywords, target=format, progress=progress,
+                          scope_of=scope_of_format(registry, format, True))
         notes: tuple = ()
         if self._wants_passes(registry, format, prepare, options):
             prepared, notes = self._copy()._passes(lib.prepare, formats.ptr, options)
@@ -344,7 +354,8 @@ class Profile:
             return builder.freeze()
 
     def _passes(self, function, first, options):
-        """Runs a function that takes a profile over and puts another in its place. Returns the profile and the new notes."""
+        """Runs a function that takes a profile over and puts another in its place. Returns the profile and the new
+        notes."""
         report = new(lib.report_new, lib.report_free, None)
         ptr = ctypes.c_void_p(self._handle.take())
         try:
@@ -358,10 +369,12 @@ class Profile:
 
     def prepare(self, format: str, *, registry=None, progress: Progress | None = None,
                 settings: Mapping[str, Any] | None = None, **keywords: Any) -> Profile:
-        """A new profile with the facets that a format needs and is better with: symbolized, attributed to source lines, …"""
+        """A new profile with the facets that a format needs and is better with: symbolized, attributed to source lines,
+        …"""
         registry = registry or default_registry()
         formats = registry.handle
-        options = Options(settings, keywords, target=format, progress=progress, scope_of=scope_of_format(registry, format, True))
+        options = Options(settings, keywords, target=format, progress=progress,
+                          scope_of=scope_of_format(registry, format, True))
         profile, notes = self._copy()._passes(lib.prepare, formats.ptr, options)
         warn(notes, 2)
         return profile
@@ -374,8 +387,10 @@ class Profile:
         warn(notes, 2)
         return profile
 
-    def filter(self, *, stages: int = abi.FILTER_ALL, settings: Mapping[str, Any] | None = None, **keywords: Any) -> Profile:
-        """A new profile of what the filters leave; keywords are settings of the scope "filter": focus="main", pid=12, …"""
+    def filter(self, *, stages: int = abi.FILTER_ALL, settings: Mapping[str, Any] | None = None,
+               **keywords: Any) -> Profile:
+        """A new profile of what the filters leave; keywords are settings of the scope "filter": focus="main", pid=12,
+        …"""
         options = Options(settings, keywords, scope_of=lambda key: ("filter", key.replace("_", "-")))
         copy = self._copy()
         ptr = ctypes.c_void_p(copy._handle.take())

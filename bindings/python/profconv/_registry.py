@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import ctypes
-import threading
-from collections import namedtuple
+import os
+from _thread import allocate_lock
 
 from . import _abi as abi
 from ._errors import InvalidError
 from ._lib import call, encode, lib, new
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._records import Format
+
 FACETS = {name[len("FACET_"):].lower(): value for name, value in vars(abi).items()
           if name.startswith("FACET_") and name != "FACET_ALL"}
 FACETS = {name.replace("_", "-"): value for name, value in FACETS.items()}
-SETTING_TYPES = {"bool": abi.SETTING_BOOL, "int": abi.SETTING_INT, "float": abi.SETTING_FLOAT, "string": abi.SETTING_STRING,
+SETTING_TYPES = {"bool": abi.SETTING_BOOL, "int": abi.SETTING_INT, "float": abi.SETTING_FLOAT,
+                 "string": abi.SETTING_STRING,
                  "enum": abi.SETTING_ENUM, "list": abi.SETTING_LIST}
 _TYPE_NAMES = {number: name for name, number in SETTING_TYPES.items()}
-
-Setting = namedtuple("Setting", "name type default choices help", defaults=("string", None, (), ""))
-Setting.__doc__ = """A setting of a format or pass. type: "bool", "int", "float", "string", "enum" (one of `choices`) or "list"."""
-
-Format = namedtuple("Format", "name description aliases suffixes can_read can_write produces needs keeps improves binary labels "
-                    "reader_settings writer_settings")
-Format.__doc__ = """A format. produces: facets that its reader gives; needs, keeps, improves: facets that its writer cannot do without,
-can hold, and wants; labels: keys that it holds by default, or None for all."""
 
 
 def facet_names(bits) -> tuple:
@@ -56,6 +53,8 @@ def _text(value):
 
 
 def settings_of(rows):
+    from ._records import Setting
+
     result = []
     while rows and rows[len(result)].name is not None:
         row = rows[len(result)]
@@ -65,7 +64,10 @@ def settings_of(rows):
 
 
 def format_of(row):
-    return Format(row.name.decode(), _text(row.description) or "", _texts(row.aliases), _texts(row.suffixes), bool(row.can_read),
+    from ._records import Format
+
+    return Format(row.name.decode(), _text(row.description) or "", _texts(row.aliases), _texts(row.suffixes),
+                  bool(row.can_read),
                   bool(row.can_write), facet_names(row.produces), facet_names(row.needs), facet_names(row.keeps),
                   facet_names(row.improves), bool(row.binary),
                   None if row.labels is None else tuple(k for k in row.labels.decode().split(",") if k),
@@ -73,11 +75,11 @@ def format_of(row):
 
 
 class Registry:
-    """The built-in formats and those that are added. Adding makes a new table beside the one in use, so that other threads
-    can go on reading and writing meanwhile."""
+    """The built-in formats and those that are added. Adding makes a new table beside the one in use, so that other
+    threads can go on reading and writing meanwhile."""
 
     def __init__(self):
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
         self._added = ()
         self._handle = self._make(())
 
@@ -128,8 +130,6 @@ class Registry:
         """The format that is written to a file of this name."""
         handle = self._handle
         row = abi.FormatInfo()
-        import os
-
         if lib.registry_find_suffix(handle.ptr, os.fsencode(path), ctypes.byref(row)) != abi.OK:
             return None
         return format_of(row)
@@ -149,7 +149,7 @@ class Registry:
 
 
 _default = None
-_default_lock = threading.Lock()
+_default_lock = allocate_lock()
 
 
 def default_registry() -> Registry:
@@ -164,7 +164,7 @@ def default_registry() -> Registry:
 
 def passes() -> dict:
     """The passes and other scopes of settings ("convert", "filter"), with their settings."""
-    result = {}
+    result: dict = {}
     rows = ctypes.POINTER(abi.Setting)()
     while True:
         name = lib.pass_name(len(result), ctypes.byref(rows))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A profile as plain Python bytes and back, every row and every id the same: for pickling, and for merging across processes.
+"""A profile as plain Python bytes and back, every row and every id the same: for pickling, and for merging across
+processes.
 
-A snapshot is for the same version of this package on machines of the same byte order; it is no file format. Its rows are the
-library's own structs. Restoring feeds them to a builder in the order of their ids, which so come out the same. A snapshot is not
-checked for malice beyond what the builder checks; like every pickle, take it from those you trust.
+A snapshot is for the same version of this package on machines of the same byte order; it is no file format. Its rows
+are the library's own structs. Restoring feeds them to a builder in the order of their ids, which so come out the same.
+A snapshot is not checked for malice beyond what the builder checks; like every pickle, take it from those you trust.
 """
 from __future__ import annotations
 

@@ -128,7 +128,8 @@ def output_bytes(output):
 
 
 class InputFile(io.RawIOBase):
-    """The input of a reader, as a file: forward, and with seek where the source has it. Wrapped in io.BufferedReader."""
+    """The input of a reader, as a file: forward, and with seek where the source has it. Wrapped in
+    io.BufferedReader."""
 
     def __init__(self, borrowed):
         self._input = borrowed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections import namedtuple
 
 from . import _abi as abi
 from ._lib import lib
@@ -33,13 +32,19 @@ TABLES = {
 _RENAMED = {"from": "from_location", "to": "to_location"}
 
 
-def _row_type(attribute, struct):
-    members = [name for name, *_ in struct._fields_ if name != "reserved"]
-    return members, namedtuple(struct.__name__, ["id"] + [_RENAMED.get(name, name) for name in members])
+_rows: dict = {}  # attribute: (columns, named tuple), made when first used
 
 
-_ROWS = {attribute: _row_type(attribute, spec[1]) for attribute, spec in TABLES.items()}
-Sample = namedtuple("Sample", "id stack label_set values")
+def _row_type(attribute):
+    if attribute not in _rows:
+        from collections import namedtuple
+
+        struct = TABLES[attribute][1]
+        members = tuple(name for name, *_ in struct._fields_ if name != "reserved")
+        _rows[attribute] = members, namedtuple(struct.__name__, ["id"] + [_RENAMED.get(name, name) for name in members])
+    return _rows[attribute]
+
+
 
 
 def raw_column(handle, table, name, index=0):
@@ -51,8 +56,8 @@ def raw_column(handle, table, name, index=0):
 
 
 def column_view(handle, table, name, index=0) -> memoryview:
-    """A read-only memoryview of a column, without a copy; it keeps the profile alive. (Of a profile that is only lent, to a
-    writer in Python, it is a copy.)"""
+    """A read-only memoryview of a column, without a copy; it keeps the profile alive. (Of a profile that is only lent,
+    to a writer in Python, it is a copy.)"""
     column = raw_column(handle, table, name, index)
     code, size = _FORMATS[column.type]
     if column.count == 0:
@@ -71,16 +76,15 @@ def column_view(handle, table, name, index=0) -> memoryview:
 class Table:
     """A table of a profile.
 
-    table["name"] is a column: a memoryview with one element for each row id, the none row 0 included where the table has one, so
-    that ids are indexes. table[id] is a row, with its strings looked up; iterating gives all rows but the none row, and len()
-    counts those. `ids` is their range.
+    table["name"] is a column: a memoryview with one element for each row id, the none row 0 included where the table
+    has one, so that ids are indexes. table[id] is a row, with its strings looked up; iterating gives all rows but the
+    none row, and len() counts those. `ids` is their range.
     """
 
     def __init__(self, profile, attribute):
         self._profile = profile
         self._table, self._struct, self._first, self._strings = TABLES[attribute]
-        self.columns, self._row = _ROWS[attribute]
-        self.columns = tuple(self.columns)
+        self.columns, self._row = _row_type(attribute)
         self.name = attribute
         handle = profile._handle_or_raise()
         self._handle = handle
@@ -118,7 +122,7 @@ class Table:
 
     def to_pandas(self):
         """A pandas.DataFrame of the rows, indexed by id, strings looked up."""
-        import pandas
+        import pandas  # type: ignore[import]
 
         frame = pandas.DataFrame(list(self), columns=self._row._fields)
         return frame.set_index("id")
@@ -151,11 +155,15 @@ class SampleTable:
             return column_view(self._handle, abi.TABLE_SAMPLE, key)
         if not 0 <= key < self._rows:
             raise IndexError(f"samples: there is no row {key}")
+        from ._records import Sample
+
         ptr = self._handle.ptr
         return Sample(key, lib.profile_sample_stack(ptr, key), lib.profile_sample_label_set(ptr, key),
                       tuple(lib.profile_sample_value(ptr, key, i) for i in range(self._types)))
 
     def __iter__(self):
+        from ._records import Sample
+
         columns = [self.values(i) for i in range(self._types)]
         values = zip(*columns) if columns else iter([()] * self._rows)
         return map(Sample, range(self._rows), self["stack"], self["label_set"], values)

@@ -7,12 +7,12 @@
     result = profconv.distributed.merge(paths, client=Client("scheduler:8786"))
     result.profile.write("fleet.pb.gz")
 
-Inputs are cut into runs of neighbours. A task reads and merges one run; further tasks merge the results of neighbouring tasks
-until one is left. Merging in the order of the inputs is associative, and what travels between tasks is a snapshot of every row,
-so the profile that comes out is the one that merging them one after the other makes, row by row.
+Inputs are cut into runs of neighbours. A task reads and merges one run; further tasks merge the results of neighbouring
+tasks until one is left. Merging in the order of the inputs is associative, and what travels between tasks is a snapshot
+of every row, so the profile that comes out is the one that merging them one after the other makes, row by row.
 
-A worker holds the sum of a run and one input, or a few sums; `max_memory` bounds them. A task whose worker dies is run again by
-Dask. An input that cannot be read is tried again, then skipped and reported.
+A worker holds the sum of a run and one input, or a few sums; `max_memory` bounds them. A task whose worker dies is run
+again by Dask. An input that cannot be read is tried again, then skipped and reported.
 """
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class SkippedWarning(UserWarning):
 
 
 class Job:
-    """What every task of one merge needs to know. Dask takes lists and tuples apart to look for results of other tasks, so
-    inputs travel inside of objects."""
+    """What every task of one merge needs to know. Dask takes lists and tuples apart to look for results of other tasks,
+    so inputs travel inside of objects."""
 
     def __init__(self, format, settings, keywords, retries, delay, on_error):
         self.format = format
@@ -83,7 +83,8 @@ class Partial:
         """For Dask, which decides by size what to keep in memory and where to run."""
         if self.state is None:
             return 1000
-        sizes = (sum(map(len, v)) if k == "values" else len(v) for k, v in self.state.items() if isinstance(v, (bytes, list)))
+        sizes = (sum(map(len, v)) if k == "values" else len(v)
+                 for k, v in self.state.items() if isinstance(v, (bytes, list)))
         return 1000 + sum(sizes)
 
 
@@ -97,8 +98,8 @@ class _Closing:
 
 
 def open_source(name):
-    """What `read` takes, for a path or URL: file, http and https by Python itself, others (s3, gs, …) by fsspec where it is
-    installed."""
+    """What `read` takes, for a path or URL: file, http and https by Python itself, others (s3, gs, …) by fsspec where
+    it is installed."""
     parts = urllib.parse.urlsplit(name) if "://" in name else None
     if parts is None:
         return _Closing(name, lambda: None)
@@ -108,7 +109,7 @@ def open_source(name):
         response = urllib.request.urlopen(name, timeout=60)
         return _Closing(_Whole(response), response.close)
     try:
-        import fsspec
+        import fsspec  # type: ignore[import]
     except ImportError:
         raise InvalidError(f"{name}: fsspec is needed for URLs of the kind {parts.scheme}") from None
     file = fsspec.open(name, "rb").open()
@@ -116,7 +117,8 @@ def open_source(name):
 
 
 class _Whole:
-    """A response that says when it was cut off, where http.client takes the end of the connection for the end of the body."""
+    """A response that says when it was cut off, where http.client takes the end of the connection for the end of the
+    body."""
 
     def __init__(self, response):
         self.name = response.geturl()
@@ -234,18 +236,19 @@ def _graph(job, runs, fan_in, token):
 # ---- the whole ----
 
 
-def merge(inputs: Iterable[str | os.PathLike], *, client=None, weights: Iterable[int] | None = None, format: str | None = None,
+def merge(inputs: Iterable[str | os.PathLike], *, client=None, weights: Iterable[int] | None = None,
+          format: str | None = None,
           batch: int | None = None, fan_in: int = 4, retries: int = 2, delay: float = 0.5, on_error: str = "skip",
           settings: Mapping[str, Any] | None = None, **keywords: Any) -> Merged:
     """Merges profiles at paths or URLs, in their order.
 
-    client    a distributed.Client, a cluster (LocalCluster, …), or the address of a scheduler; None: in this process. Workers need
-              this package, and paths that mean the same to them
+    client    a distributed.Client, a cluster (LocalCluster, …), or the address of a scheduler; None: in this process.
+              Workers need this package, and paths that mean the same to them
     weights   whole numbers, one for each input
     batch     inputs of one task; by default so many that each thread of the workers gets about four tasks, at most 64
     fan_in    results that one further task merges
-    retries   how often an input is tried again when a file or a network failed, after `delay` seconds, then twice that, …;
-              how often Dask runs a failed task again
+    retries   how often an input is tried again when a file or a network failed, after `delay` seconds, then twice
+              that, …; how often Dask runs a failed task again
     on_error  "skip": what cannot be read is left out, in `skipped` and in a SkippedWarning; "raise"
     settings, keywords   of reading, as for `profconv.read`; max_memory bounds what a task holds in the library
 
@@ -268,7 +271,8 @@ def merge(inputs: Iterable[str | os.PathLike], *, client=None, weights: Iterable
 
 
 def _nothing(skipped):
-    return EmptyError(f"none of {len(skipped)} inputs could be read; the first one is {skipped[0].input}: {skipped[0].reason}")
+    first = skipped[0]
+    return EmptyError(f"none of {len(skipped)} inputs could be read; the first one is {first.input}: {first.reason}")
 
 
 def _local(job, rows):
