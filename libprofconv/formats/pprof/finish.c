@@ -221,6 +221,12 @@ static int finish_locations(pfc_pprof_reader_state *r, tables *t) {
 }
 
 static void finish_notes(pfc_pprof_reader_state *r) {
+    if (r->shortened_stacks)
+        profconv_report_add(r->report, PROFCONV_NOTE_WARNING, "stack-shortened", r->shortened_stacks,
+                            r->shortened_weight, PROFCONV_NO_OFFSET, 0,
+                            "samples were charged to the outer part of their stack, the rest does not fit max_memory of "
+                            "%" PRIu64 " bytes",
+                            r->limits->max_memory);
     if (r->truncated_stacks)
         profconv_report_add(
             r->report, PROFCONV_NOTE_WARNING, "stack-truncated", r->truncated_stacks, 0, PROFCONV_NO_OFFSET, 0,

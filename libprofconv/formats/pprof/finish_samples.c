@@ -283,6 +283,11 @@ int pfc_pprof_finish_samples(pfc_pprof_reader_state *r, const profconv_id *locat
     resolve_nodes(r, &bad);
     if (bad)
         return missing_location(&s, bad);
+    if (r->branch_columns && r->shortened_stacks)
+        return profconv_error_set(r->error, PROFCONV_E_LIMIT, PROFCONV_NO_OFFSET, 0,
+                                  "max_memory of %" PRIu64 " bytes reached, and branch records are no stacks that could be "
+                                  "shortened; raise it",
+                                  r->limits->max_memory);
     int status = r->branch_columns ? PROFCONV_OK : build_stacks(&s);
     for (s.number = 1; !status && s.number <= r->sample_count; s.number++) {
         status = finish_sample(&s);

@@ -40,6 +40,10 @@ static const char *field_name(uint64_t number) {
     return field ? field->name : "unknown";
 }
 
+/* on_limit=truncate: a node of the tree of stacks may cost this much of max_memory, here and in the profile, so that what stands
+ * beside it has room. */
+#define NODE_COST 64u
+
 /* ---- detection ---- */
 
 /* A pprof has no magic number. The first fields must read as what a profile may contain, submessages included, and the
@@ -334,6 +338,8 @@ static int state_init(pfc_pprof_reader_state *r, profconv_builder *builder, prof
     pfc_pprof_label_set none = {0, 0, 0};
     if (PFC_VEC_PUSH(&r->mem, &r->label_sets, none) || pfc_pprof_trie_init(&r->mem, &r->trie))
         return pfc_mem_error(&r->mem, error);
+    if (r->limits->on_limit == PROFCONV_ON_LIMIT_TRUNCATE && r->limits->max_memory != UINT64_MAX)
+        r->trie.most = (size_t)(r->limits->max_memory / NODE_COST) + 1;
     return PROFCONV_OK;
 }
 

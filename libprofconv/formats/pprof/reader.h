@@ -87,6 +87,8 @@ typedef struct pfc_pprof_reader_state {
     size_t branch_columns;    /* how many of them are of branch records */
 
     uint64_t truncated_stacks;
+    uint64_t shortened_stacks; /* of samples, for want of memory */
+    int64_t shortened_weight;  /* by the last column */
     uint64_t ambiguous_labels; /* with a string and a number */
     uint64_t dangling_mappings;
 } pfc_pprof_reader_state;

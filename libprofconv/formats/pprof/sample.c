@@ -219,15 +219,26 @@ static int decode_sample(pfc_pprof_reader_state *r, const uint8_t *data, size_t 
     return status;
 }
 
+/* on_limit=truncate: the sample is charged to the outer part of its stack. */
+static void count_shortened(pfc_pprof_reader_state *r) {
+    int overflow = 0;
+    r->shortened_stacks++;
+    if (r->values.count)
+        r->shortened_weight =
+            pfc_add_sat_i64(r->shortened_weight, (int64_t)r->values.data[r->values.count - 1], &overflow);
+}
+
 static int keep_sample(pfc_pprof_reader_state *r, uint32_t labels) {
     uint32_t stack;
-    size_t depth = r->ids.count;
+    size_t cut, depth = r->ids.count;
     if (depth > r->limits->max_depth) { /* leaf first: what goes is at the root */
         depth = r->limits->max_depth;
         r->truncated_stacks++;
     }
-    if (pfc_pprof_trie_stack(&r->mem, &r->trie, r->ids.data, depth, &stack))
+    if (pfc_pprof_trie_stack(&r->mem, &r->trie, r->ids.data, depth, &stack, &cut))
         return r->mem.failed ? pfc_mem_error(&r->mem, r->error) : pfc_pprof_too_many(r, "stack nodes");
+    if (cut)
+        count_shortened(r);
     pfc_spool_put(&r->samples, stack);
     pfc_spool_put(&r->samples, labels);
     pfc_spool_put(&r->samples, r->values.count);

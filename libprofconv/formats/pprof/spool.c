@@ -174,7 +174,7 @@ static uint32_t find_child(const pfc_pprof_trie *trie, uint32_t parent, uint32_t
 
 /* The frames of a stack are added one after the other, so the child on the first stack that came through `parent` is the
  * next node. It is looked for there and nowhere else: the index holds only what comes later, one node for each place
- * where stacks part, and stays a fraction of the tree. */
+ * where stacks part, and stays a fraction of the tree. *child 0: there is none, and no more are taken. */
 static int trie_child(pfc_mem *mem, pfc_pprof_trie *trie, uint32_t parent, uint32_t location, uint32_t *child) {
     size_t next = (size_t)parent + 1, count = trie->nodes.count;
     uint64_t hash = 0;
@@ -188,6 +188,9 @@ static int trie_child(pfc_mem *mem, pfc_pprof_trie *trie, uint32_t parent, uint3
         if (*child)
             return 0;
     }
+    *child = 0;
+    if (trie->most && count >= trie->most)
+        return PROFCONV_OK;
     if (count >= UINT32_MAX)
         return PROFCONV_E_LIMIT;
     profconv_stack node = {parent, location};
@@ -222,22 +225,29 @@ static size_t shared_frames(const pfc_pprof_trie *trie, const uint64_t *ids, siz
     return same;
 }
 
-int pfc_pprof_trie_stack(pfc_mem *mem, pfc_pprof_trie *trie, const uint64_t *ids, size_t count, uint32_t *stack) {
+int pfc_pprof_trie_stack(pfc_mem *mem, pfc_pprof_trie *trie, const uint64_t *ids, size_t count, uint32_t *stack,
+                         size_t *cut) {
     size_t same = shared_frames(trie, ids, count);
     uint32_t node = same ? trie->path.data[same - 1] : 0;
     trie->path.count = same;
     if (PFC_VEC_RESERVE(mem, &trie->path, count))
         return mem->failed;
-    for (size_t i = count - same; i-- > 0;) {
-        uint32_t location = (uint32_t)ids[i];
-        int status = ids[i] < PFC_TRIE_LARGE ? 0 : large_location(mem, trie, ids[i], &location);
+    size_t left = count - same;
+    for (; left > 0; left--) {
+        uint64_t id = ids[left - 1];
+        uint32_t location = (uint32_t)id, child = 0;
+        int status = id < PFC_TRIE_LARGE ? 0 : large_location(mem, trie, id, &location);
         if (!status)
-            status = trie_child(mem, trie, node, location, &node);
+            status = trie_child(mem, trie, node, location, &child);
         if (status)
             return status;
+        if (!child)
+            break;
+        node = child;
         trie->path.data[trie->path.count++] = node;
     }
     *stack = node;
+    *cut = left;
     return 0;
 }
 

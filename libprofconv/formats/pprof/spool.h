@@ -58,11 +58,14 @@ typedef struct pfc_pprof_trie {
     pfc_index index;
     pfc_idset large;
     PFC_VEC(uint32_t) path; /* nodes of the last stack, root first: the next one often starts alike */
+    size_t most;            /* nodes; 0: as many as fit */
 } pfc_pprof_trie;
 
 int pfc_pprof_trie_init(pfc_mem *mem, pfc_pprof_trie *trie);
-/* The stack of `count` ids, leaf first. 0 or a status. */
-int pfc_pprof_trie_stack(pfc_mem *mem, pfc_pprof_trie *trie, const uint64_t *ids, size_t count, uint32_t *stack);
+/* The stack of `count` ids, leaf first. *cut: frames that were left out at the leaf, since there are `most` nodes. 0 or a
+ * status. */
+int pfc_pprof_trie_stack(pfc_mem *mem, pfc_pprof_trie *trie, const uint64_t *ids, size_t count, uint32_t *stack,
+                         size_t *cut);
 /* The location id that a node names. */
 uint64_t pfc_pprof_trie_location(const pfc_pprof_trie *trie, uint32_t node);
 /* No stack will be added any more: frees the index. */
