@@ -2,6 +2,7 @@
  *
  * The profconv command: finds the subcommand and runs it.
  */
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,18 @@ static int help(const cli_arguments *arguments) {
     return status == CLI_OK ? cli_flush() : status;
 }
 
+/* Where memory is not bounded, what one input has freed is kept for the next: asking the system for the same pages again and
+ * again took two thirds of the time of merging 100 LLVM profiles. */
+static void keep_memory(void) {
+#if defined(M_TRIM_THRESHOLD) && defined(M_MMAP_THRESHOLD)
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 128 << 20);
+#endif
+}
+
 static int run(const cli_arguments *arguments) {
+    if (arguments->max_memory == 0)
+        keep_memory();
     if (cli_was_given(arguments, "version", NULL))
         return print_version();
     if (arguments->help && arguments->command->bit != CLI_HELP) {

@@ -33,6 +33,7 @@ int pfc_budget_new(pfc_budget **out, const profconv_allocator *allocator, uint64
     *out = NULL;
     pfc_mem mem;
     pfc_mem_init(&mem, allocator, 0);
+    pfc_allocator_bounded(&mem.allocator);
     if (limit < sizeof(pfc_budget))
         limit = sizeof(pfc_budget);
     pfc_budget *budget = (pfc_budget *)pfc_alloc_zero(&mem, sizeof *budget);

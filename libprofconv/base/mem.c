@@ -21,9 +21,10 @@
 #define PFC_HAS(x) 0
 #endif
 
-/* Large blocks are taken from the system directly: they grow without a copy that lives beside them, and what is freed is gone.
- * malloc would keep holes of up to 32 MiB, and the process would take a tenth more than is counted. Checkers of memory
- * watch malloc's blocks only, so they get those. */
+/* Where memory is bounded, large blocks are taken from the system directly: they grow without a copy that lives beside them, and
+ * what is freed is gone. malloc would keep holes of up to 32 MiB, and the process would take a tenth more than is counted.
+ * Without a bound that is what makes malloc quick: pages that were there before need not be made again (merging 100
+ * LLVM profiles took 3 times as long with direct blocks). Checkers of memory watch malloc's blocks only, so they get those. */
 #if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !PFC_HAS(address_sanitizer) && !PFC_HAS(memory_sanitizer)
 #define DIRECT ((size_t)256 << 10)
 
@@ -67,14 +68,22 @@ static void *direct_resize(void *p, size_t old_size, size_t new_size) {
 #endif
 
 static void *malloc_resize(void *user, void *p, size_t old_size, size_t new_size) {
-    (void)user;
-    if (old_size >= DIRECT || new_size >= DIRECT)
-        return direct_resize(p, old_size, new_size);
+    (void)user, (void)old_size;
     if (new_size == 0) {
         free(p);
         return NULL;
     }
     return realloc(p, new_size);
+}
+
+static void *bounded_resize(void *user, void *p, size_t old_size, size_t new_size) {
+    return old_size >= DIRECT || new_size >= DIRECT ? direct_resize(p, old_size, new_size)
+                                                    : malloc_resize(user, p, old_size, new_size);
+}
+
+void pfc_allocator_bounded(profconv_allocator *allocator) {
+    if (allocator->resize == malloc_resize)
+        allocator->resize = bounded_resize;
 }
 
 /* Nobody who makes a file to be read knows it: when it was, and where the system put the stack and this code. */

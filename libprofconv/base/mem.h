@@ -24,6 +24,8 @@ typedef struct pfc_mem {
 
 /* allocator NULL: malloc; limit 0: none. */
 void pfc_mem_init(pfc_mem *mem, const profconv_allocator *allocator, uint64_t limit);
+/* Where it is malloc: the one for what is bounded, which gives freed memory back at once. Blocks of the two do not mix. */
+void pfc_allocator_bounded(profconv_allocator *allocator);
 /* As profconv_allocator.resize. NULL for new_size > 0 means failure; mem->failed says which. */
 void *pfc_resize(pfc_mem *mem, void *p, size_t old_size, size_t new_size);
 void *pfc_alloc(pfc_mem *mem, size_t size);
