@@ -48,6 +48,12 @@ static void merge_functions(pfc_merge *g) {
     }
 }
 
+/* A location that either profile has not looked up is still to be looked up. */
+static void unite_flags(profconv_builder *b, profconv_id id, uint32_t flags) {
+    if (id)
+        b->model.locations.data[id].flags &= flags | ~(uint32_t)PROFCONV_LOCATION_NO_SYMBOL;
+}
+
 /* Address 0 in a mapping that starts above it means that there is no address, as in pprof. */
 static uint64_t shifted(const pfc_merge *g, const profconv_location *l) {
     if (l->address == 0 && g->from->mappings.data[l->mapping].start != 0)
@@ -63,6 +69,7 @@ static void merge_locations(pfc_merge *g) {
         profconv_location row = {shifted(g, l), g->mappings[l->mapping], 0, 0, l->flags};
         if (l->line_count == 0) {
             g->locations[i] = profconv_builder_address_location(b, row.mapping, row.address, row.flags);
+            unite_flags(b, g->locations[i], l->flags);
             continue;
         }
         if (PFC_VEC_RESERVE(&b->model.mem, &lines, l->line_count)) {
@@ -73,6 +80,7 @@ static void merge_locations(pfc_merge *g) {
         for (uint32_t k = 0; k < l->line_count; k++)
             lines.data[k].function = g->functions[lines.data[k].function];
         g->locations[i] = profconv_builder_location(b, &row, lines.data, l->line_count);
+        unite_flags(b, g->locations[i], l->flags);
     }
     PFC_VEC_FREE(&b->model.mem, &lines);
 }

@@ -495,9 +495,37 @@ static void errors_stay(void **state) {
     profconv_profile_free(q);
 }
 
+static profconv_profile *looked_up(uint32_t flags) {
+    profconv_builder *b = new_builder();
+    profconv_mapping app = {0};
+    app.file = S(b, "/bin/app");
+    profconv_builder_address(b, profconv_builder_address_location(b, profconv_builder_mapping(b, &app), 0x10, flags), 1);
+    return freeze(b);
+}
+
+/* "No symbol" holds for the sum when it holds for both. */
+static void what_was_looked_up(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        profconv_profile *x = looked_up(i & 1 ? PROFCONV_LOCATION_NO_SYMBOL : 0);
+        profconv_profile *y = looked_up(i & 2 ? PROFCONV_LOCATION_NO_SYMBOL : 0);
+        profconv_builder *b = new_builder();
+        merge(b, x, 1);
+        merge(b, y, 1);
+        profconv_profile *sum = freeze(b);
+        assert_int_equal(profconv_profile_rows(sum, PROFCONV_TABLE_ADDRESS), 1);
+        assert_int_equal(profconv_profile_location(sum, profconv_profile_address(sum, 0)->location)->flags,
+                         i == 3 ? PROFCONV_LOCATION_NO_SYMBOL : 0);
+        profconv_profile_free(sum);
+        profconv_profile_free(x);
+        profconv_profile_free(y);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_profile_is_unchanged),
+        cmocka_unit_test(what_was_looked_up),
         cmocka_unit_test(weight_is_repetition),
         cmocka_unit_test(products_saturate),
         cmocka_unit_test(runs_are_rebased_and_commute),
