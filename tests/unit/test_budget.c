@@ -182,7 +182,9 @@ static void test_floods(void **state) {
     char a[24], b[24];
     crafted(a, 1);
     crafted(b, 99);
+#if defined(__SIZEOF_INT128__) /* without it the product is another, and these are strings like any */
     assert_true(pfc_hash_bytes(a, 24) == pfc_hash_bytes(b, 24));
+#endif
     assert_true(pfc_hash_bytes_keyed(5, a, 24) != pfc_hash_bytes_keyed(5, b, 24));
     check_flood("strings", plain_string, flood_string, PROFCONV_TABLE_STRING);
     check_flood("mappings", plain_mapping, flood_mapping, PROFCONV_TABLE_MAPPING);
