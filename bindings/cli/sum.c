@@ -38,17 +38,19 @@ static int done(void *user, uint64_t index, int status, const profconv_error *er
     if (status == PROFCONV_OK)
         return PROFCONV_OK;
     sum->merged -= accepted ? 1u : 0u;
-    if (sum->usage != CLI_OK && index == sum->usage_at)
+    if (sum->usage != CLI_OK && index == sum->usage_at) {
         sum->status = sum->usage;
-    else if (cli_interrupted())
+        return status;
+    }
+    if (cli_interrupted()) {
         sum->status = CLI_FAILED;
-    else if (cli_fail(sum->inputs[index].name, error) != CLI_OK && sum->keep_going &&
-             profconv_builder_status(sum->builder, NULL) == PROFCONV_OK) {
-        sum->bad++;
-        return PROFCONV_OK;
-    } else
-        sum->status = error->status == PROFCONV_E_INVALID ? CLI_USAGE : CLI_FAILED;
-    return status;
+        return status;
+    }
+    sum->status = cli_fail(sum->inputs[index].name, error);
+    if (sum->status != CLI_FAILED || !sum->keep_going || profconv_builder_status(sum->builder, NULL))
+        return status;
+    sum->bad++;
+    return PROFCONV_OK;
 }
 
 int cli_sum_up(cli_sum *sum) {
