@@ -7,13 +7,13 @@
  * At most one more profile than there are threads is in memory beside the sum; with one thread, one.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
 #include "libprofconv/base/struct.h"
 #include "libprofconv/base/text.h"
+#include "libprofconv/base/thread.h"
 #include "libprofconv/convert/convert.h"
 
 #include <profconv/transform.h>
@@ -98,6 +98,15 @@ static slot *start_next(merger *m) {
     return NULL;
 }
 
+/* Reads a slot that was started. The lock is held, but not meanwhile. */
+static void read_started(merger *m, slot *s, int on_caller) {
+    pthread_mutex_unlock(&m->lock);
+    read_slot(m, s, on_caller);
+    pthread_mutex_lock(&m->lock);
+    s->state = SLOT_READY;
+    pthread_cond_signal(&m->ready);
+}
+
 static void *worker(void *user) {
     merger *m = (merger *)user;
     pthread_mutex_lock(&m->lock);
@@ -107,11 +116,7 @@ static void *worker(void *user) {
             pthread_cond_wait(&m->work, &m->lock);
         if (!s)
             break;
-        pthread_mutex_unlock(&m->lock);
-        read_slot(m, s, 0);
-        pthread_mutex_lock(&m->lock);
-        s->state = SLOT_READY;
-        pthread_cond_signal(&m->ready);
+        read_started(m, s, 0);
     }
     pthread_mutex_unlock(&m->lock);
     return NULL;
@@ -167,14 +172,10 @@ static int wait_for(merger *m, const slot *turn, profconv_error *error) {
     pthread_mutex_lock(&m->lock);
     while (!status && turn->state != SLOT_READY) {
         slot *s = start_next(m);
-        if (!s) {
+        if (s)
+            read_started(m, s, 1);
+        else
             status = wait_a_while(m, error);
-            continue;
-        }
-        pthread_mutex_unlock(&m->lock);
-        read_slot(m, s, 1);
-        pthread_mutex_lock(&m->lock);
-        s->state = SLOT_READY;
     }
     pthread_mutex_unlock(&m->lock);
     return status;
@@ -228,15 +229,10 @@ static int run(merger *m, profconv_error *error) {
 
 /* ---- start and end ---- */
 
-/* Fewer threads than asked for is no failure: the caller's alone would do. Signals are the caller's thread's. */
+/* Fewer threads than asked for is no failure: the caller's alone would do. */
 static void start_threads(merger *m, size_t wanted) {
-    sigset_t all, before;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before))
-        return;
-    while (m->thread_count < wanted && pthread_create(&m->threads[m->thread_count], NULL, worker, m) == 0)
+    while (m->thread_count < wanted && pfc_thread_start(&m->threads[m->thread_count], worker, m) == 0)
         m->thread_count++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void end_threads(merger *m) {

@@ -4,20 +4,9 @@
  */
 #include "libprofconv/io/relay.h"
 
-#include <signal.h>
 #include <string.h>
 
-/* Signals are the business of the threads that the program made. */
-static int start_thread(pthread_t *thread, void *(*run)(void *user), void *user) {
-    sigset_t all, before;
-    sigfillset(&all);
-    int failed = pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (failed)
-        return failed;
-    failed = pthread_create(thread, NULL, run, user);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
-}
+#include "libprofconv/base/thread.h"
 
 int pfc_relay_start(pfc_relay *relay, pfc_mem *mem, void *(*run)(void *user), void *user) {
     int failed = mem->failed;
@@ -28,7 +17,7 @@ int pfc_relay_start(pfc_relay *relay, pfc_mem *mem, void *(*run)(void *user), vo
         return 1;
     if (pthread_mutex_init(&relay->lock, NULL) == 0) {
         if (pthread_cond_init(&relay->turn, NULL) == 0) {
-            if (start_thread(&relay->thread, run, user) == 0)
+            if (pfc_thread_start(&relay->thread, run, user) == 0)
                 return 0;
             pthread_cond_destroy(&relay->turn);
         }

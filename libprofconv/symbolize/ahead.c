@@ -8,9 +8,9 @@
  * there are threads.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
+#include "libprofconv/base/thread.h"
 #include "libprofconv/symbolize/pass.h"
 
 typedef enum { JOB_WAITING, JOB_TAKEN, JOB_READY } job_state;
@@ -130,13 +130,8 @@ static void make_ready(crew *c, size_t turn, pfc_run *run) {
 
 static size_t start(crew *c, pthread_t *threads, size_t wanted) {
     size_t count = 0;
-    sigset_t all, before;
-    sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before))
-        return 0;
-    while (count < wanted && pthread_create(&threads[count], NULL, worker, c) == 0)
+    while (count < wanted && pfc_thread_start(&threads[count], worker, c) == 0)
         count++;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return count;
 }
 
