@@ -13,6 +13,13 @@
 
 #include "libprofconv/base/mem.h"
 
+/* Look-ups in tables larger than the caches wait for memory: what will be looked at is asked for before it is. */
+#if defined(__GNUC__)
+#define PFC_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PFC_PREFETCH(address) (void)(address)
+#endif
+
 /* `key`: of the pfc_mem that holds the rows. */
 uint64_t pfc_hash_bytes_keyed(uint64_t key, const void *data, size_t size);
 /* For what is no look-up in rows that a file brings. */

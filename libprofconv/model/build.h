@@ -19,12 +19,6 @@
 #define PFC_COLD
 #endif
 
-#if defined(__GNUC__)
-#define PFC_PREFETCH(address) __builtin_prefetch(address)
-#else
-#define PFC_PREFETCH(address) (void)(address)
-#endif
-
 /* Row numbers are below this, so that row + 1 fits the 32 bits of an index slot. */
 #define PFC_MAX_ROWS ((size_t)UINT32_MAX)
 

@@ -30,7 +30,7 @@ static int spool_status(pfc_pprof_reader_state *r, const pfc_spool *spool) {
 
 int pfc_pprof_string_index(pfc_pprof_reader_state *r, int64_t index, const char *what, const char *member,
                            uint32_t *out) {
-    if (index < 0 || index >= (int64_t)UINT32_MAX)
+    if (!pfc_pprof_is_index(index))
         return profconv_error_set(r->error, PROFCONV_E_FORMAT, r->offset, 0,
                                   "offset 0x%" PRIx64 ": %s: %s is string %" PRId64 ", which no string table has",
                                   r->offset, what, member, index);

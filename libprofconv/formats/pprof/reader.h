@@ -11,7 +11,8 @@
 #include <profconv/plugin.h>
 #include <protobuf-c/protobuf-c.h>
 
-#include "libprofconv/formats/pprof/spool.h"
+#include "libprofconv/base/cursor.h"
+#include "libprofconv/formats/pprof/trie.h"
 #include "libprofconv/formats/pprof/wire.h"
 
 typedef struct pfc_pprof_type {
@@ -74,6 +75,7 @@ typedef struct pfc_pprof_reader_state {
     pfc_idset location_ids;
     pfc_pprof_trie trie;
     pfc_pprof_numbers ids, values; /* of the sample being read */
+    pfc_cursor packed;             /* its ids instead, where they are the bytes of one packed field that was not decoded */
     /* trie node, label set row (0: none), number of values, zigzag values */
     pfc_spool samples;
     uint64_t sample_count;
@@ -104,6 +106,7 @@ int pfc_pprof_read_type(pfc_pprof_reader_state *r, const uint8_t *data, size_t s
 int pfc_pprof_read_mapping(pfc_pprof_reader_state *r, const uint8_t *data, size_t size);
 int pfc_pprof_read_location(pfc_pprof_reader_state *r, const uint8_t *data, size_t size);
 int pfc_pprof_read_function(pfc_pprof_reader_state *r, const uint8_t *data, size_t size);
+static inline int pfc_pprof_is_index(int64_t index) { return index >= 0 && index < (int64_t)UINT32_MAX; }
 /* Checks that `index` can be a string index; what and member name it in the message. */
 int pfc_pprof_string_index(pfc_pprof_reader_state *r, int64_t index, const char *what, const char *member,
                            uint32_t *out);

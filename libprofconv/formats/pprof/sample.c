@@ -33,14 +33,24 @@ static size_t put_number(uint8_t *out, uint64_t value) {
     return n;
 }
 
+static int label_index(pfc_pprof_reader_state *r, int64_t index, const char *member, uint32_t *out) {
+    char what[PFC_PPROF_ENTITY];
+    if (pfc_pprof_is_index(index)) {
+        *out = (uint32_t)index;
+        return PROFCONV_OK;
+    }
+    pfc_pprof_entity(what, "sample", r->sample_count + 1);
+    return pfc_pprof_string_index(r, index, what, member, out);
+}
+
 /* Appends one label to label_bytes. */
-static int put_label(pfc_pprof_reader_state *r, const sample_label *m, const char *what) {
+static int put_label(pfc_pprof_reader_state *r, const sample_label *m) {
     uint32_t key = 0, string = 0, unit = 0;
-    int status = pfc_pprof_string_index(r, m->key, what, "label key", &key);
+    int status = label_index(r, m->key, "label key", &key);
     if (!status)
-        status = pfc_pprof_string_index(r, m->string, what, "label value", &string);
+        status = label_index(r, m->string, "label value", &string);
     if (!status)
-        status = pfc_pprof_string_index(r, m->unit, what, "label unit", &unit);
+        status = label_index(r, m->unit, "label unit", &unit);
     if (status)
         return status;
     int64_t number = m->number;
@@ -165,8 +175,7 @@ static void decode_label(pfc_cursor c, sample_label *label, int *failed) {
 }
 
 /* Appends the numbers of a packed field: each has at least one byte, which bounds the room they need. */
-static int decode_packed(pfc_pprof_reader_state *r, pfc_cursor *c, pfc_pprof_numbers *out) {
-    pfc_cursor sub = pfc_sub(c, sample_number(c));
+static int decode_packed(pfc_pprof_reader_state *r, pfc_cursor sub, pfc_pprof_numbers *out, int *failed) {
     if (PFC_VEC_RESERVE(&r->mem, out, out->count + pfc_cursor_left(&sub) + 1))
         return pfc_mem_error(&r->mem, r->error);
     uint64_t *numbers = out->data + out->count;
@@ -174,7 +183,7 @@ static int decode_packed(pfc_pprof_reader_state *r, pfc_cursor *c, pfc_pprof_num
     while (pfc_cursor_left(&sub) && !sub.failed)
         numbers[count++] = sample_number(&sub);
     out->count += count;
-    c->failed |= sub.failed;
+    *failed |= sub.failed;
     return PROFCONV_OK;
 }
 
@@ -183,10 +192,30 @@ static int decode_one(pfc_pprof_reader_state *r, pfc_cursor *c, pfc_pprof_number
     return PFC_VEC_PUSH(&r->mem, out, number) ? pfc_mem_error(&r->mem, r->error) : PROFCONV_OK;
 }
 
-/* Fills r->ids, r->values and, from where it ends, r->label_bytes. *failed: not a valid message. */
-static int decode_sample(pfc_pprof_reader_state *r, const uint8_t *data, size_t size, const char *what, int *failed) {
+/* The tree of stacks takes the bytes as they are, if they are all there is and nothing will be cut off; each number has at
+ * least one byte, so the depth is at most their number. */
+static int packed_ids(pfc_pprof_reader_state *r, pfc_cursor sub, int *failed) {
+    if (r->ids.count == 0 && pfc_cursor_left(&r->packed) == 0 && pfc_cursor_left(&sub) <= r->limits->max_depth &&
+        r->trie.most == 0) {
+        r->packed = sub;
+        *failed |= sub.failed;
+        return PROFCONV_OK;
+    }
+    return decode_packed(r, sub, &r->ids, failed);
+}
+
+/* Ids that do not stand in one packed field are numbers, all of them. */
+static int unpack_ids(pfc_pprof_reader_state *r, int *failed) {
+    pfc_cursor sub = r->packed;
+    r->packed.size = 0;
+    return pfc_cursor_left(&sub) ? decode_packed(r, sub, &r->ids, failed) : PROFCONV_OK;
+}
+
+/* Fills r->packed or r->ids, r->values and, from where it ends, r->label_bytes. *failed: not a valid message. */
+static int decode_sample(pfc_pprof_reader_state *r, const uint8_t *data, size_t size, int *failed) {
     pfc_cursor c = pfc_cursor_make(data, size, r->offset, 0);
     int status = PROFCONV_OK;
+    r->packed.size = 0;
     r->ids.count = 0;
     r->values.count = 0;
     while (!status && pfc_cursor_left(&c) && !c.failed) {
@@ -194,13 +223,17 @@ static int decode_sample(pfc_pprof_reader_state *r, const uint8_t *data, size_t 
         sample_label label;
         switch (tag) {
         case TAG(1, PFC_WIRE_BYTES):
-            status = decode_packed(r, &c, &r->ids);
+            status = unpack_ids(r, &c.failed);
+            if (!status)
+                status = packed_ids(r, pfc_sub(&c, sample_number(&c)), &c.failed);
             break;
         case TAG(1, PFC_WIRE_VARINT):
-            status = decode_one(r, &c, &r->ids);
+            status = unpack_ids(r, &c.failed);
+            if (!status)
+                status = decode_one(r, &c, &r->ids);
             break;
         case TAG(2, PFC_WIRE_BYTES):
-            status = decode_packed(r, &c, &r->values);
+            status = decode_packed(r, pfc_sub(&c, sample_number(&c)), &r->values, &c.failed);
             break;
         case TAG(2, PFC_WIRE_VARINT):
             status = decode_one(r, &c, &r->values);
@@ -208,7 +241,7 @@ static int decode_sample(pfc_pprof_reader_state *r, const uint8_t *data, size_t 
         case TAG(3, PFC_WIRE_BYTES):
             decode_label(pfc_sub(&c, sample_number(&c)), &label, &c.failed);
             if (!c.failed)
-                status = put_label(r, &label, what);
+                status = put_label(r, &label);
             break;
         default:
             other_field(&c, tag, 3);
@@ -228,17 +261,26 @@ static void count_shortened(pfc_pprof_reader_state *r) {
             pfc_add_sat_i64(r->shortened_weight, (int64_t)r->values.data[r->values.count - 1], &overflow);
 }
 
-static int keep_sample(pfc_pprof_reader_state *r, uint32_t labels) {
-    uint32_t stack;
-    size_t cut, depth = r->ids.count;
+/* *failed: not a valid message. */
+static int find_stack(pfc_pprof_reader_state *r, uint32_t *stack, int *failed) {
+    size_t cut = 0, depth = r->ids.count;
+    int status;
     if (depth > r->limits->max_depth) { /* leaf first: what goes is at the root */
         depth = r->limits->max_depth;
         r->truncated_stacks++;
     }
-    if (pfc_pprof_trie_stack(&r->mem, &r->trie, r->ids.data, depth, &stack, &cut))
+    if (pfc_cursor_left(&r->packed))
+        status = pfc_pprof_trie_packed(&r->mem, &r->trie, r->packed.data, r->packed.size, stack, failed);
+    else
+        status = pfc_pprof_trie_stack(&r->mem, &r->trie, r->ids.data, depth, stack, &cut);
+    if (status)
         return r->mem.failed ? pfc_mem_error(&r->mem, r->error) : pfc_pprof_too_many(r, "stack nodes");
     if (cut)
         count_shortened(r);
+    return PROFCONV_OK;
+}
+
+static int keep_sample(pfc_pprof_reader_state *r, uint32_t stack, uint32_t labels) {
     pfc_spool_put(&r->samples, stack);
     pfc_spool_put(&r->samples, labels);
     pfc_spool_put(&r->samples, r->values.count);
@@ -250,16 +292,19 @@ static int keep_sample(pfc_pprof_reader_state *r, uint32_t labels) {
 
 int pfc_pprof_read_sample(pfc_pprof_reader_state *r, const uint8_t *data, size_t size) {
     char what[PFC_PPROF_ENTITY];
-    int failed;
-    uint32_t labels = 0;
+    int failed = 0;
+    uint32_t labels = 0, stack = 0;
     size_t first_label = r->label_bytes.count;
-    pfc_pprof_entity(what, "sample", r->sample_count + 1);
     if (r->sample_count >= PFC_PPROF_ROWS_MAX)
         return pfc_pprof_too_many(r, "samples");
-    int status = decode_sample(r, data, size, what, &failed);
-    if (!status && failed)
+    int status = decode_sample(r, data, size, &failed);
+    if (!status && !failed)
+        status = find_stack(r, &stack, &failed);
+    if (!status && failed) {
+        pfc_pprof_entity(what, "sample", r->sample_count + 1);
         return pfc_wire_explain(&perftools__profiles__sample__descriptor, data, size, r->offset, what, r->error);
+    }
     if (!status && r->label_bytes.count > first_label)
         status = intern_label_set(r, first_label, &labels);
-    return status ? status : keep_sample(r, labels);
+    return status ? status : keep_sample(r, stack, labels);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the reader keeps of a pprof until its strings are known, in compact form: numbers in order (a spool), ids
- * with their rows, and the stacks as a prefix tree.
+ * What the reader keeps of a pprof until its strings are known, in compact form: numbers in order (a spool), and ids
+ * with their rows.
  */
 #ifndef PFC_PPROF_SPOOL_H
 #define PFC_PPROF_SPOOL_H
-
-#include <profconv/profile.h>
 
 #include "libprofconv/base/hash.h"
 #include "libprofconv/base/mem.h"
@@ -46,30 +44,5 @@ uint32_t pfc_idset_find(const pfc_idset *set, uint64_t id);
 int pfc_idset_add(pfc_mem *mem, pfc_idset *set, uint64_t id);
 uint64_t pfc_idset_id(const pfc_idset *set, uint32_t row);
 void pfc_idset_free(pfc_mem *mem, pfc_idset *set);
-
-/* ---- the prefix tree of stacks over location ids whose locations may not have come yet ---- */
-
-/* nodes.data[0] is the empty stack. A node's `location` is the location's id when that is below PFC_TRIE_LARGE, else
- * PFC_TRIE_LARGE + its row in `large`. */
-#define PFC_TRIE_LARGE 0x80000000u
-
-typedef struct pfc_pprof_trie {
-    PFC_VEC(profconv_stack) nodes;
-    pfc_index index;
-    pfc_idset large;
-    PFC_VEC(uint32_t) path; /* nodes of the last stack, root first: the next one often starts alike */
-    size_t most;            /* nodes; 0: as many as fit */
-} pfc_pprof_trie;
-
-int pfc_pprof_trie_init(pfc_mem *mem, pfc_pprof_trie *trie);
-/* The stack of `count` ids, leaf first. *cut: frames that were left out at the leaf, since there are `most` nodes. 0 or a
- * status. */
-int pfc_pprof_trie_stack(pfc_mem *mem, pfc_pprof_trie *trie, const uint64_t *ids, size_t count, uint32_t *stack,
-                         size_t *cut);
-/* The location id that a node names. */
-uint64_t pfc_pprof_trie_location(const pfc_pprof_trie *trie, uint32_t node);
-/* No stack will be added any more: frees the index. */
-void pfc_pprof_trie_seal(pfc_mem *mem, pfc_pprof_trie *trie);
-void pfc_pprof_trie_free(pfc_mem *mem, pfc_pprof_trie *trie);
 
 #endif
