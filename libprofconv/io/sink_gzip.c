@@ -45,7 +45,7 @@ static int gzip_write(pfc_sink *sink, const void *data, size_t size, profconv_er
 
 static int gzip_close(pfc_sink *sink, int committed, profconv_error *error) {
     gzip_sink *s = (gzip_sink *)sink;
-    int status = committed ? pack(s, NULL, 0, Z_FINISH, error) : PROFCONV_OK;
+    int status = committed ? pack(s, "", 0, Z_FINISH, error) : PROFCONV_OK;
     int closed = s->inner->close(s->inner, committed && !status, status ? NULL : error);
     return status ? status : closed;
 }
