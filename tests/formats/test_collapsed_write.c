@@ -237,6 +237,25 @@ static void test_choice(void **state) {
     profconv_profile_free(p);
 }
 
+/* Event names of recordings are bytes: one may hold NUL. */
+static void test_event_with_nul(void **state) {
+    (void)state;
+    maker m = make();
+    profconv_sample_type row = {0};
+    row.name = profconv_builder_cstring(m.b, "cycles");
+    row.unit = profconv_builder_cstring(m.b, "count");
+    row.event = profconv_builder_string(m.b, "cyc\0les", 7);
+    row.role = PROFCONV_ROLE_WEIGHT;
+    profconv_builder_sample_type(m.b, &row);
+    profconv_id f[] = {frame(&m, m.program, 1, "f")};
+    int64_t value = 3;
+    profconv_builder_sample(m.b, stack(&m, 1, f), 0, 0, &value, 1);
+    profconv_profile *p = done(&m);
+    expect(p, NULL, "f 3\n");
+    expect(p, "collapsed.weight=period", "f 3\n");
+    profconv_profile_free(p);
+}
+
 static void test_merging_and_numbers(void **state) {
     (void)state;
     maker m = make();
@@ -475,6 +494,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_event_with_nul),
         cmocka_unit_test(test_merging_and_numbers),
         cmocka_unit_test(test_nothing_to_write),
         cmocka_unit_test(test_order),

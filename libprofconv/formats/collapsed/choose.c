@@ -8,17 +8,23 @@
 
 #include "libprofconv/formats/collapsed/collapsed.h"
 
-static int is(profconv_string s, const char *text) {
-    return s.size == strlen(text) && memcmp(s.data, text, s.size) == 0;
+/* Names in a profile may hold NUL. */
+static int same(profconv_string a, profconv_string b) { return a.size == b.size && memcmp(a.data, b.data, a.size) == 0; }
+
+static profconv_string text_of(const char *text) {
+    profconv_string s = {text, strlen(text)};
+    return s;
 }
+
+static int is(profconv_string s, const char *text) { return same(s, text_of(text)); }
 
 /* 2: the whole name, 1: the name without modifiers, 0: another. "tracing:name" is no modifier but matches only whole,
  * as no event is asked for by "tracing". */
-static int matches_event(profconv_string event, const char *asked) {
-    size_t n = strlen(asked);
-    if (is(event, asked))
+static int matches_event(profconv_string event, profconv_string asked) {
+    size_t n = asked.size;
+    if (same(event, asked))
         return 2;
-    if (event.size <= n || event.data[n] != ':' || memcmp(event.data, asked, n) != 0)
+    if (event.size <= n || event.data[n] != ':' || memcmp(event.data, asked.data, n) != 0)
         return 0;
     for (size_t i = n + 1; i < event.size; i++) {
         if (!memchr("ukhIGHpPSDWeb", event.data[i], 13))
@@ -66,7 +72,7 @@ static int no_weight(const profconv_profile *profile, const char *weight, profco
 }
 
 /* How well a type fits what was asked for: 0 not at all. */
-static int fit(const profconv_profile *profile, uint32_t index, const char *event, int event_match,
+static int fit(const profconv_profile *profile, uint32_t index, profconv_string event, int event_match,
                const char *weight) {
     const profconv_sample_type *type = profconv_profile_sample_type(profile, index);
     profconv_string name = profconv_profile_string(profile, type->name);
@@ -90,7 +96,7 @@ static uint32_t by_name(const profconv_profile *profile, const char *name, uint3
     return none;
 }
 
-static int best_event_match(const profconv_profile *profile, const char *event) {
+static int best_event_match(const profconv_profile *profile, profconv_string event) {
     int best = 0;
     for (uint32_t i = 0; i < profconv_profile_rows(profile, PROFCONV_TABLE_SAMPLE_TYPE); i++) {
         profconv_id id = profconv_profile_sample_type(profile, i)->event;
@@ -104,7 +110,8 @@ int pfc_collapsed_choose_type(const profconv_profile *profile, const char *event
                               profconv_error *error) {
     uint32_t types = profconv_profile_rows(profile, PROFCONV_TABLE_SAMPLE_TYPE);
     uint32_t usual = profconv_profile_default_sample_type(profile);
-    int match = event ? best_event_match(profile, event) : 0;
+    profconv_string asked = text_of(event ? event : "");
+    int match = event ? best_event_match(profile, asked) : 0;
     *type = 0;
     if (types == 0)
         return profconv_error_set(error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
@@ -119,12 +126,12 @@ int pfc_collapsed_choose_type(const profconv_profile *profile, const char *event
         if (*type < types)
             return PROFCONV_OK;
         /* Otherwise the event of the usual column is meant, if it has one. */
-        event = profconv_profile_string(profile, profconv_profile_sample_type(profile, usual)->event).data;
-        match = event[0] ? 2 : 0;
+        asked = profconv_profile_string(profile, profconv_profile_sample_type(profile, usual)->event);
+        match = asked.size > 0 ? 2 : 0;
     }
     int best = 0;
     for (uint32_t i = 0; i < types; i++) {
-        int here = fit(profile, i, event, match, weight);
+        int here = fit(profile, i, asked, match, weight);
         if (here > 0 && i == usual && strcmp(weight, "auto") == 0)
             here = 4;
         if (here > 0 && here >= best) {
@@ -143,12 +150,12 @@ void pfc_collapsed_report_types(const profconv_profile *profile, uint32_t type, 
     profconv_id event = profconv_profile_sample_type(profile, type)->event;
     for (uint32_t i = 0; i < profconv_profile_rows(profile, PROFCONV_TABLE_SAMPLE_TYPE); i++) {
         const profconv_sample_type *row = profconv_profile_sample_type(profile, i);
-        int same = event != 0 && row->event == event;
+        int related = event != 0 && row->event == event;
         if (i == type)
             continue;
-        count[same]++;
-        at[same] =
-            list_name(names[same], sizeof names[same], at[same], profconv_profile_string(profile, row->name).data);
+        count[related]++;
+        at[related] =
+            list_name(names[related], sizeof names[related], at[related], profconv_profile_string(profile, row->name).data);
     }
     const char *chosen = profconv_profile_string(profile, profconv_profile_sample_type(profile, type)->name).data;
     if (count[0])
