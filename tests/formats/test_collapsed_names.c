@@ -202,7 +202,8 @@ static void test_numbers_at_the_end(void **state) {
         int blank; /* -1: none */
     } cases[] = {
         {"Thread 12", 6}, {"f 1.5", 1},  {"f 1.", 1}, {"f 12 10", 4},  {"f12", -1},  {"12", -1},
-        {"f .5", -1},     {"f 1.x", -1}, {"f", -1},   {"f 1.2.3", -1}, {"f -3", -1},
+        {"f .5", 1},      {"f 1.x", -1}, {"f", -1},   {"f 1.2.3", -1}, {"f -3", 1},
+        {"f +3", 1},      {"f 1e3", 1},  {"f 1e", -1}, {"f 2.5E-1", 1}, {"f 1,2,3", -1}, {"f 0x10", -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t blank = 99;

@@ -265,7 +265,8 @@ static void test_merging_and_numbers(void **state) {
         int64_t value;
     } rows[] = {{"f(int)", 1}, {"f(char)", 2},   {"Thread 12", 3},  {"Thread_12", 4},
                 {"minus", -5}, {"cancel(a)", 7}, {"cancel(b)", -7}, {"big", INT64_MAX},
-                {"big()", 1},  {"nothing", 0},   {"# note", 6}};
+                {"big()", 1},  {"nothing", 0},   {"# note", 6},   {"#", 8},
+                {"minus -5", 9}, {"power 1e3", 10}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         profconv_id f[] = {frame(&m, m.program, 100 + i, rows[i].name)};
         profconv_builder_sample(m.b, stack(&m, 1, f), 0, 0, &rows[i].value, 1);
@@ -279,11 +280,14 @@ static void test_merging_and_numbers(void **state) {
     profconv_note note;
     assert_int_equal(profconv_report_new(&report, NULL, NULL), 0);
     char *text = write_text(p, NULL, report, NULL, NULL);
-    assert_string_equal(text, "#_note 6\n"
+    assert_string_equal(text, "#_ 8\n"
+                              "#_note 6\n"
                               "Thread 12;f 1\n"
                               "Thread_12 7\n"
                               "big 9223372036854775807\n"
-                              "f 3\n");
+                              "f 3\n"
+                              "minus_-5 9\n"
+                              "power_1e3 10\n");
     free(text);
     assert_int_equal(note_count(report, "negative-count", &note), 1);
     assert_int_equal(note.kind, PROFCONV_NOTE_DROPPED);

@@ -42,11 +42,13 @@ int pfc_frames_text(pfc_frames *f, const char *text, size_t size, int underscore
     return f->clean.failed ? f->clean.failed : intern(f, f->clean.data, f->clean.size, id);
 }
 
-int pfc_frames_leaf(pfc_frames *f, uint32_t id, uint32_t *leaf) {
+int pfc_frames_leaf(pfc_frames *f, uint32_t id, int alone, uint32_t *leaf) {
     size_t size;
     size_t blank;
     const char *data = pfc_frames_data(f, id, &size);
     *leaf = id;
+    if (alone && size == 1 && *data == '#') /* "# 1" is a comment */
+        return intern(f, "#_", 2, leaf);
     if (!pfc_collapsed_ends_in_number(data, size, &blank))
         return 0;
     pfc_buf_clear(&f->clean);

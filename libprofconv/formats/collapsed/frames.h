@@ -55,8 +55,9 @@ void pfc_frames_free(pfc_frames *frames);
 int pfc_frames_of(pfc_frames *frames, profconv_id location, const uint32_t **ids, uint32_t *count);
 /* Makes text fit the strict grammar and interns it. */
 int pfc_frames_text(pfc_frames *frames, const char *text, size_t size, int underscores, uint32_t *id);
-/* The text to use for the last frame of a line: `id`, or one that does not end in a number. */
-int pfc_frames_leaf(pfc_frames *frames, uint32_t id, uint32_t *leaf);
+/* The text to use for the last frame of a line, `alone` where it is also the first: `id`, or one that neither ends in a
+ * number nor makes the line a comment. */
+int pfc_frames_leaf(pfc_frames *frames, uint32_t id, int alone, uint32_t *leaf);
 
 static inline const char *pfc_frames_data(const pfc_frames *frames, uint32_t id, size_t *size) {
     *size = frames->texts.rows.data[id].size;

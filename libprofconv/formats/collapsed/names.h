@@ -27,7 +27,7 @@ void pfc_collapsed_tidy(pfc_buf *out, const char *name, size_t size, const pfc_n
  * outer blanks; "[unknown]" when nothing is left. `underscores`: blanks become '_', as for thread names. */
 void pfc_collapsed_text(pfc_buf *out, const char *text, size_t size, int underscores);
 
-/* Nonzero when the text ends in a blank and a number, which readers would take for a count; *blank is that blank. */
+/* Nonzero when the text ends in a blank and what the reader takes for a count (counts.h); *blank is that blank. */
 int pfc_collapsed_ends_in_number(const char *text, size_t size, size_t *blank);
 
 /* Length of the valid UTF-8 sequence at p (p < end), or 0; then *bad is the number of bytes that one U+FFFD stands for.

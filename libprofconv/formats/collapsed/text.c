@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "libprofconv/formats/collapsed/counts.h"
 #include "libprofconv/formats/collapsed/names.h"
 
 static int continues(const char *p, const char *end) { return p < end && ((unsigned char)*p & 0xc0) == 0x80; }
@@ -120,19 +121,13 @@ void pfc_collapsed_text(pfc_buf *out, const char *text, size_t size, int undersc
 }
 
 int pfc_collapsed_ends_in_number(const char *text, size_t size, size_t *blank) {
+    pfc_count count;
     size_t i = size;
-    while (i > 0 && text[i - 1] >= '0' && text[i - 1] <= '9')
+    while (i > 0 && text[i - 1] != ' ')
         i--;
-    if (i > 0 && text[i - 1] == '.') {
-        i--;
-        size_t point = i;
-        while (i > 0 && text[i - 1] >= '0' && text[i - 1] <= '9')
-            i--;
-        if (i == point)
-            return 0;
-    }
-    if (i == size || i == 0 || text[i - 1] != ' ')
+    if (i == 0)
         return 0;
+    pfc_count_parse(text + i, size - i, &count);
     *blank = i - 1;
-    return 1;
+    return count.kind == PFC_COUNT_ONE;
 }

@@ -176,7 +176,7 @@ static int add_line(writing *w, uint32_t node, int64_t value) {
     if (node == 0) /* neither frames nor a root */
         status = pfc_frames_text(&w->frames, "[unknown]", 9, 0, &leaf);
     else
-        status = pfc_frames_leaf(&w->frames, text, &leaf);
+        status = pfc_frames_leaf(&w->frames, text, parent == 0, &leaf);
     if (status == 0 && leaf != text)
         status = pfc_trie_child(&w->trie, parent, leaf, &node);
     if (status == 0)
