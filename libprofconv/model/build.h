@@ -94,6 +94,11 @@ static inline void pfc_builder_add_i64(profconv_builder *builder, int64_t *sum, 
  * the first call asked for is there. */
 void pfc_stack_soon(const profconv_builder *builder, profconv_id parent, profconv_id location);
 void pfc_stack_next(const profconv_builder *builder, profconv_id parent, profconv_id location);
+/* The callee, when it is there; 0: not, or the builder has failed. */
+profconv_id pfc_stack_find(profconv_builder *builder, profconv_id parent, profconv_id location);
+/* The same for a sample's row. */
+void pfc_sample_soon(const profconv_builder *builder, profconv_id stack, profconv_id label_set);
+void pfc_sample_next(const profconv_builder *builder, profconv_id stack, profconv_id label_set);
 
 /* Releases every table, the report included; not the block the model lives in. */
 void pfc_model_free(pfc_model *model);

@@ -85,29 +85,6 @@ static void merge_locations(pfc_merge *g) {
     PFC_VEC_FREE(&b->model.mem, &lines);
 }
 
-enum { SOON = 24, NEXT = 10 }; /* rows */
-
-/* Where a stack parts from the one before, its place in the sum is anywhere, and a sum is larger than any cache: what such a
- * row needs is asked for some rows early, if its parent's place is known by then. */
-static void look_ahead(const pfc_merge *g, size_t i, size_t distance,
-                       void (*hint)(const profconv_builder *, profconv_id, profconv_id)) {
-    size_t row = i + distance;
-    if (row >= g->from->stacks.count)
-        return;
-    const profconv_stack *s = &g->from->stacks.data[row];
-    if (s->parent < i && s->parent + (size_t)1 != row)
-        hint(g->builder, g->stacks[s->parent], g->locations[s->location]);
-}
-
-static void merge_stacks(pfc_merge *g) {
-    for (size_t i = 1; i < g->from->stacks.count; i++) {
-        const profconv_stack *s = &g->from->stacks.data[i];
-        look_ahead(g, i, SOON, pfc_stack_soon);
-        look_ahead(g, i, NEXT, pfc_stack_next);
-        g->stacks[i] = profconv_builder_stack(g->builder, g->stacks[s->parent], g->locations[s->location]);
-    }
-}
-
 /* ---- samples ---- */
 
 static void merge_labels(pfc_merge *g) {
@@ -182,6 +159,14 @@ static void merge_types(pfc_merge *g) {
     pfc_free(&m->mem, taken, count + 1);
 }
 
+enum { SOON = 24, NEXT = 10 }; /* rows */
+
+static void look_ahead(const pfc_merge *g, size_t row, void (*hint)(const profconv_builder *, profconv_id, profconv_id)) {
+    const pfc_model *from = g->from;
+    if (row < from->sample_stacks.count)
+        hint(g->builder, g->stacks[from->sample_stacks.data[row]], g->label_sets[from->sample_label_sets.data[row]]);
+}
+
 static void merge_samples(pfc_merge *g) {
     profconv_builder *b = g->builder;
     const pfc_model *from = g->from;
@@ -193,6 +178,8 @@ static void merge_samples(pfc_merge *g) {
         return;
     }
     for (size_t i = 0; i < from->sample_stacks.count && !pfc_stopped(b); i++) {
+        look_ahead(g, i + SOON, pfc_sample_soon);
+        look_ahead(g, i + NEXT, pfc_sample_next);
         for (size_t k = 0; k < from->values.count; k++)
             row[g->types[k]] = scale_i64(g, from->values.data[k].data[i]);
         profconv_builder_sample(b, g->stacks[from->sample_stacks.data[i]],
@@ -417,7 +404,7 @@ static int check_sources(const profconv_builder *builder, const pfc_model *from,
 }
 
 int profconv_merge(profconv_builder *builder, const profconv_profile *profile, uint64_t weight, profconv_error *error) {
-    static void (*const parts[])(pfc_merge *) = {pfc_merge_mappings, merge_functions, merge_locations, merge_stacks,
+    static void (*const parts[])(pfc_merge *) = {pfc_merge_mappings, merge_functions, merge_locations, pfc_merge_stacks,
                                                  merge_labels,       merge_types,     merge_samples,   merge_branches,
                                                  merge_sources,      merge_info,      merge_texts,     merge_notes};
     pfc_merge g;

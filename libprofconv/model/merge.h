@@ -30,5 +30,7 @@ typedef struct pfc_merge {
 profconv_id pfc_merge_string(pfc_merge *merge, profconv_id id);
 /* Fills mappings and shifts. */
 void pfc_merge_mappings(pfc_merge *merge);
+/* Fills stacks; after locations. */
+void pfc_merge_stacks(pfc_merge *merge);
 
 #endif

@@ -176,6 +176,28 @@ void profconv_builder_sample(profconv_builder *builder, profconv_id stack, profc
         pfc_builder_add_i64(builder, &m->values.data[first_type + i].data[slot - 1], values[i]);
 }
 
+void pfc_sample_soon(const profconv_builder *b, profconv_id stack, profconv_id label_set) {
+    const pfc_index *index = &b->index.samples;
+    if (index->size)
+        PFC_PREFETCH(&index->slots[pfc_index_start(index, hash_key(stack, label_set)).at]);
+}
+
+void pfc_sample_next(const profconv_builder *b, profconv_id stack, profconv_id label_set) {
+    const pfc_index *index = &b->index.samples;
+    const pfc_model *m = &b->model;
+    if (!index->size)
+        return;
+    pfc_probe probe = pfc_index_start(index, hash_key(stack, label_set));
+    uint64_t slot = index->slots[probe.at];
+    if ((uint32_t)(slot >> 32) != probe.tag || (uint32_t)slot == 0)
+        return;
+    size_t row = (uint32_t)slot - (size_t)1;
+    PFC_PREFETCH(&m->sample_stacks.data[row]);
+    PFC_PREFETCH(&m->sample_label_sets.data[row]);
+    for (size_t i = 0; i < m->values.count && i < 4; i++)
+        PFC_PREFETCH(&m->values.data[i].data[row]);
+}
+
 static int check_type(profconv_builder *b, const profconv_sample_type *row) {
     if (!pfc_is_string(b, row->name))
         return pfc_builder_fail_id(b, "sample type: name", row->name);

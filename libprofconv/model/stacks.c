@@ -96,20 +96,24 @@ static profconv_id add(profconv_builder *b, profconv_id parent, profconv_id loca
     return id;
 }
 
-static inline profconv_id callee(profconv_builder *b, profconv_id parent, profconv_id location) {
+/* 0: it is not there, or the builder has failed. *hash: for add(). */
+static inline profconv_id find_callee(profconv_builder *b, profconv_id parent, profconv_id location, uint64_t *hash) {
     const pfc_model *m = &b->model;
     size_t next = (size_t)parent + 1;
-    uint64_t hash = 0;
-    if (next < m->stacks.count) {
-        const profconv_stack *row = &m->stacks.data[next];
-        if (row->parent == parent && row->location == location)
-            return (profconv_id)next;
-        hash = hash_node(parent, location);
-        profconv_id id = find_later(b, parent, location, hash);
-        if (id)
-            return id;
-    }
-    return add(b, parent, location, hash);
+    *hash = 0;
+    if (next >= m->stacks.count)
+        return 0;
+    const profconv_stack *row = &m->stacks.data[next];
+    if (row->parent == parent && row->location == location)
+        return (profconv_id)next;
+    *hash = hash_node(parent, location);
+    return find_later(b, parent, location, *hash);
+}
+
+static inline profconv_id callee(profconv_builder *b, profconv_id parent, profconv_id location) {
+    uint64_t hash;
+    profconv_id id = find_callee(b, parent, location, &hash);
+    return id ? id : add(b, parent, location, hash);
 }
 
 profconv_id profconv_builder_stack(profconv_builder *builder, profconv_id parent, profconv_id location) {
@@ -147,4 +151,9 @@ void pfc_stack_next(const profconv_builder *b, profconv_id parent, profconv_id l
     uint64_t slot = index->slots[probe.at];
     if ((uint32_t)(slot >> 32) == probe.tag)
         PFC_PREFETCH(&b->model.stacks.data[(uint32_t)slot]);
+}
+
+profconv_id pfc_stack_find(profconv_builder *builder, profconv_id parent, profconv_id location) {
+    uint64_t hash;
+    return find_callee(builder, parent, location, &hash);
 }
