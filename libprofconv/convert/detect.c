@@ -37,14 +37,17 @@ static int unknown_format(const profconv_registry *registry, const profconv_inpu
                               at ? tried : "nothing");
 }
 
+/* Where a format is named already and only its own probe is asked. */
+#define PFC_PROBE_AGAIN 8192
+
 /* One byte more than is shown, to know whether the input ends inside the window. */
-static int show_head(profconv_input *input, const uint8_t **head, size_t *size, int *whole, profconv_error *error) {
-    int status = profconv_input_window(input, PFC_PROBE_WINDOW + 1, head, size, error);
+static int show_head(profconv_input *input, size_t most, const uint8_t **head, size_t *size, int *whole, profconv_error *error) {
+    int status = profconv_input_window(input, most + 1, head, size, error);
     if (status != PROFCONV_OK)
         return status;
-    *whole = *size <= PFC_PROBE_WINDOW;
+    *whole = *size <= most;
     if (!*whole)
-        *size = PFC_PROBE_WINDOW;
+        *size = most;
     return PROFCONV_OK;
 }
 
@@ -57,7 +60,7 @@ int profconv_probe(const profconv_registry *registry, profconv_input *input, con
     *sure = 0;
     int status = pfc_registry_need(registry, name, 0, &format, error);
     if (status == PROFCONV_OK)
-        status = show_head(input, &head, &size, &whole, error);
+        status = show_head(input, PFC_PROBE_AGAIN, &head, &size, &whole, error);
     if (status == PROFCONV_OK && size > 0 && format->reader.probe)
         *sure = format->reader.probe(format->reader.user, head, size, whole);
     return status;
@@ -69,7 +72,7 @@ int pfc_detect_format(const profconv_registry *registry, profconv_input *input, 
     size_t size = 0;
     int whole = 0;
     *out = NULL;
-    int status = show_head(input, &head, &size, &whole, error);
+    int status = show_head(input, PFC_PROBE_WINDOW, &head, &size, &whole, error);
     if (status != PROFCONV_OK)
         return status;
     int best = 0;

@@ -10,6 +10,7 @@
 #include "libprofconv/io/zutil.h"
 
 #define GZIP_BUFFER ((size_t)64 << 10)
+#define GZIP_HEAD ((size_t)32 << 10) /* inflated first: enough to see what the file is, which is not always the reader's thread */
 #define GZIP_RATIO_FROM ((uint64_t)16 << 20) /* small outputs may have any ratio */
 
 typedef struct gzip_source {
@@ -100,8 +101,9 @@ static int gzip_read(pfc_source *source, uint64_t at, void *buffer, size_t size,
     int status = check_limits(s, error);
     if (status)
         return status;
-    if (size > (size_t)1 << 20) /* so that the limits are looked at often enough */
-        size = (size_t)1 << 20;
+    size_t most = s->produced ? (size_t)1 << 20 : GZIP_HEAD; /* so that the limits are looked at often enough */
+    if (size > most)
+        size = most;
     while (*got == 0 && !s->ended) {
         if (s->damage)
             return gzip_error(s, s->damage, error);
