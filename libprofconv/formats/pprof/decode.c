@@ -120,23 +120,83 @@ int pfc_pprof_read_mapping(pfc_pprof_reader_state *r, const uint8_t *data, size_
     return PFC_VEC_PUSH(&r->mem, &r->mappings, row) ? pfc_mem_error(&r->mem, r->error) : PROFCONV_OK;
 }
 
+/* Appends function id, line and column to r->ids. */
+static int decode_line(pfc_pprof_reader_state *r, pfc_cursor c, int *failed) {
+    if (PFC_VEC_RESERVE(&r->mem, &r->ids, r->ids.count + 3))
+        return pfc_mem_error(&r->mem, r->error);
+    uint64_t *numbers = r->ids.data + r->ids.count;
+    memset(numbers, 0, 3 * sizeof *numbers);
+    r->ids.count += 3;
+    while (pfc_cursor_left(&c) && !c.failed) {
+        uint64_t tag = pfc_wire_varint(&c);
+        if (tag == PFC_WIRE_TAG(1, PFC_WIRE_VARINT) || tag == PFC_WIRE_TAG(2, PFC_WIRE_VARINT) ||
+            tag == PFC_WIRE_TAG(3, PFC_WIRE_VARINT))
+            numbers[(tag >> 3) - 1] = pfc_wire_varint(&c);
+        else
+            pfc_wire_other(&c, tag, 3);
+    }
+    *failed |= c.failed;
+    return PROFCONV_OK;
+}
+
+typedef struct location_fields {
+    uint64_t id, mapping, address, folded;
+} location_fields;
+
+/* Its lines are put into r->ids, three numbers each. */
+static int decode_location(pfc_pprof_reader_state *r, pfc_cursor c, location_fields *m, int *failed) {
+    int status = PROFCONV_OK;
+    *m = (location_fields){0};
+    r->ids.count = 0;
+    while (!status && pfc_cursor_left(&c) && !c.failed) {
+        uint64_t tag = pfc_wire_varint(&c);
+        switch (tag) {
+        case PFC_WIRE_TAG(1, PFC_WIRE_VARINT):
+            m->id = pfc_wire_varint(&c);
+            break;
+        case PFC_WIRE_TAG(2, PFC_WIRE_VARINT):
+            m->mapping = pfc_wire_varint(&c);
+            break;
+        case PFC_WIRE_TAG(3, PFC_WIRE_VARINT):
+            m->address = pfc_wire_varint(&c);
+            break;
+        case PFC_WIRE_TAG(4, PFC_WIRE_BYTES):
+            status = decode_line(r, pfc_sub(&c, pfc_wire_varint(&c)), &c.failed);
+            break;
+        case PFC_WIRE_TAG(5, PFC_WIRE_VARINT):
+            m->folded = pfc_wire_varint(&c);
+            break;
+        default:
+            pfc_wire_other(&c, tag, 5);
+            break;
+        }
+    }
+    *failed = c.failed;
+    return status;
+}
+
+/* By hand, as samples are: many profiles have more locations than samples. */
 int pfc_pprof_read_location(pfc_pprof_reader_state *r, const uint8_t *data, size_t size) {
-    Perftools__Profiles__Location *m = perftools__profiles__location__unpack(&r->allocator, size, data);
-    if (!m)
+    location_fields m;
+    int failed;
+    int status = decode_location(r, pfc_cursor_make(data, size, r->offset, 0), &m, &failed);
+    if (!status && failed)
         return bad_message(r, &perftools__profiles__location__descriptor, data, size, "location");
-    int status = add_id(r, &r->location_ids, m->id, "location");
+    if (!status)
+        status = add_id(r, &r->location_ids, m.id, "location");
     if (status)
         return status;
-    if (m->n_line > PFC_PPROF_ROWS_MAX)
+    size_t lines = r->ids.count / 3;
+    if (lines > PFC_PPROF_ROWS_MAX)
         return pfc_pprof_too_many(r, "lines in a location");
-    pfc_spool_put(&r->locations, m->mapping_id);
-    pfc_spool_put(&r->locations, m->address);
-    pfc_spool_put(&r->locations, m->is_folded ? PROFCONV_LOCATION_FOLDED : 0);
-    pfc_spool_put(&r->locations, m->n_line);
-    for (size_t i = 0; i < m->n_line; i++) {
-        pfc_spool_put(&r->locations, m->line[i]->function_id);
-        pfc_spool_put(&r->locations, pfc_zigzag(m->line[i]->line));
-        pfc_spool_put(&r->locations, pfc_zigzag(m->line[i]->column));
+    pfc_spool_put(&r->locations, m.mapping);
+    pfc_spool_put(&r->locations, m.address);
+    pfc_spool_put(&r->locations, m.folded ? PROFCONV_LOCATION_FOLDED : 0);
+    pfc_spool_put(&r->locations, lines);
+    for (const uint64_t *line = r->ids.data; line < r->ids.data + 3 * lines; line += 3) {
+        pfc_spool_put(&r->locations, line[0]);
+        pfc_spool_put(&r->locations, pfc_zigzag((int64_t)line[1]));
+        pfc_spool_put(&r->locations, pfc_zigzag((int64_t)line[2]));
     }
     return spool_status(r, &r->locations);
 }

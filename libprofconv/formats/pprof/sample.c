@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "libprofconv/base/cursor.h"
 #include "libprofconv/base/text.h"
 #include "profile.pb-c.h"
 
@@ -102,72 +101,25 @@ static int intern_label_set(pfc_pprof_reader_state *r, size_t first, uint32_t *r
 
 /* ---- decoding ---- */
 
-#define TAG(field, wire) ((field) << 3 | (wire))
-
-/* One or two bytes, which is what most numbers have, without a call. */
-static inline uint64_t sample_number(pfc_cursor *c) {
-    size_t at = c->at;
-    if (c->size - at >= 2 && !c->failed) {
-        uint8_t low = c->data[at], high = c->data[at + 1];
-        if (low < 0x80) {
-            c->at = at + 1;
-            return low;
-        }
-        if (high < 0x80) {
-            c->at = at + 2;
-            return (uint64_t)(low & 0x7f) | (uint64_t)high << 7;
-        }
-    }
-    return pfc_uleb(c);
-}
-
-static void skip_field(pfc_cursor *c, uint64_t tag) {
-    switch (tag & 7) {
-    case PFC_WIRE_VARINT:
-        pfc_uleb(c);
-        break;
-    case PFC_WIRE_FIXED64:
-        pfc_skip(c, 8);
-        break;
-    case PFC_WIRE_BYTES:
-        pfc_skip(c, pfc_uleb(c));
-        break;
-    case PFC_WIRE_FIXED32:
-        pfc_skip(c, 4);
-        break;
-    default:
-        c->failed = 1;
-        break;
-    }
-}
-
-/* A field that is none of the good ones: fine when its number is not in use (1 to `known` are). */
-static void other_field(pfc_cursor *c, uint64_t tag, unsigned known) {
-    if (tag >> 3 >= 1 && tag >> 3 <= known)
-        c->failed = 1; /* wrong wire type */
-    else
-        skip_field(c, tag);
-}
-
 static void decode_label(pfc_cursor c, sample_label *label, int *failed) {
     *label = (sample_label){0, 0, 0, 0};
     while (pfc_cursor_left(&c) && !c.failed) {
-        uint64_t tag = sample_number(&c);
+        uint64_t tag = pfc_wire_varint(&c);
         switch (tag) {
-        case TAG(1, PFC_WIRE_VARINT):
-            label->key = (int64_t)sample_number(&c);
+        case PFC_WIRE_TAG(1, PFC_WIRE_VARINT):
+            label->key = (int64_t)pfc_wire_varint(&c);
             break;
-        case TAG(2, PFC_WIRE_VARINT):
-            label->string = (int64_t)sample_number(&c);
+        case PFC_WIRE_TAG(2, PFC_WIRE_VARINT):
+            label->string = (int64_t)pfc_wire_varint(&c);
             break;
-        case TAG(3, PFC_WIRE_VARINT):
-            label->number = (int64_t)sample_number(&c);
+        case PFC_WIRE_TAG(3, PFC_WIRE_VARINT):
+            label->number = (int64_t)pfc_wire_varint(&c);
             break;
-        case TAG(4, PFC_WIRE_VARINT):
-            label->unit = (int64_t)sample_number(&c);
+        case PFC_WIRE_TAG(4, PFC_WIRE_VARINT):
+            label->unit = (int64_t)pfc_wire_varint(&c);
             break;
         default:
-            other_field(&c, tag, 4);
+            pfc_wire_other(&c, tag, 4);
             break;
         }
     }
@@ -181,14 +133,14 @@ static int decode_packed(pfc_pprof_reader_state *r, pfc_cursor sub, pfc_pprof_nu
     uint64_t *numbers = out->data + out->count;
     size_t count = 0;
     while (pfc_cursor_left(&sub) && !sub.failed)
-        numbers[count++] = sample_number(&sub);
+        numbers[count++] = pfc_wire_varint(&sub);
     out->count += count;
     *failed |= sub.failed;
     return PROFCONV_OK;
 }
 
 static int decode_one(pfc_pprof_reader_state *r, pfc_cursor *c, pfc_pprof_numbers *out) {
-    uint64_t number = sample_number(c);
+    uint64_t number = pfc_wire_varint(c);
     return PFC_VEC_PUSH(&r->mem, out, number) ? pfc_mem_error(&r->mem, r->error) : PROFCONV_OK;
 }
 
@@ -219,32 +171,32 @@ static int decode_sample(pfc_pprof_reader_state *r, const uint8_t *data, size_t 
     r->ids.count = 0;
     r->values.count = 0;
     while (!status && pfc_cursor_left(&c) && !c.failed) {
-        uint64_t tag = sample_number(&c);
+        uint64_t tag = pfc_wire_varint(&c);
         sample_label label;
         switch (tag) {
-        case TAG(1, PFC_WIRE_BYTES):
+        case PFC_WIRE_TAG(1, PFC_WIRE_BYTES):
             status = unpack_ids(r, &c.failed);
             if (!status)
-                status = packed_ids(r, pfc_sub(&c, sample_number(&c)), &c.failed);
+                status = packed_ids(r, pfc_sub(&c, pfc_wire_varint(&c)), &c.failed);
             break;
-        case TAG(1, PFC_WIRE_VARINT):
+        case PFC_WIRE_TAG(1, PFC_WIRE_VARINT):
             status = unpack_ids(r, &c.failed);
             if (!status)
                 status = decode_one(r, &c, &r->ids);
             break;
-        case TAG(2, PFC_WIRE_BYTES):
-            status = decode_packed(r, pfc_sub(&c, sample_number(&c)), &r->values, &c.failed);
+        case PFC_WIRE_TAG(2, PFC_WIRE_BYTES):
+            status = decode_packed(r, pfc_sub(&c, pfc_wire_varint(&c)), &r->values, &c.failed);
             break;
-        case TAG(2, PFC_WIRE_VARINT):
+        case PFC_WIRE_TAG(2, PFC_WIRE_VARINT):
             status = decode_one(r, &c, &r->values);
             break;
-        case TAG(3, PFC_WIRE_BYTES):
-            decode_label(pfc_sub(&c, sample_number(&c)), &label, &c.failed);
+        case PFC_WIRE_TAG(3, PFC_WIRE_BYTES):
+            decode_label(pfc_sub(&c, pfc_wire_varint(&c)), &label, &c.failed);
             if (!c.failed)
                 status = put_label(r, &label);
             break;
         default:
-            other_field(&c, tag, 3);
+            pfc_wire_other(&c, tag, 3);
             break;
         }
     }

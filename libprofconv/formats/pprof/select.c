@@ -100,22 +100,22 @@ static profconv_id main_mapping(const pfc_pprof_writer_state *w) {
     return 0;
 }
 
-/* Marks the locations of every stack that a sample has. */
+/* Marks the locations of every stack that a sample has. Callers stand in rows before their callees, so one way back through
+ * the table finds them all. */
 static int mark_locations(pfc_pprof_writer_state *w, uint8_t *used) {
     uint32_t stacks = profconv_profile_rows(w->profile, PROFCONV_TABLE_STACK);
     uint32_t samples = profconv_profile_rows(w->profile, PROFCONV_TABLE_SAMPLE);
     uint8_t *seen = pfc_alloc_zero(&w->mem, (size_t)stacks + 1);
     if (!seen)
         return pfc_mem_error(&w->mem, w->out.error);
-    for (uint32_t i = 0; i < samples; i++) {
-        profconv_id node = profconv_profile_sample_stack(w->profile, i);
-        while (node && node < stacks && !seen[node]) {
+    for (uint32_t i = 0; i < samples; i++)
+        seen[profconv_profile_sample_stack(w->profile, i)] = 1;
+    for (profconv_id node = stacks; node-- > 1;)
+        if (seen[node]) {
             const profconv_stack *stack = profconv_profile_stack(w->profile, node);
-            seen[node] = 1;
+            seen[stack->parent] = 1;
             used[stack->location] = 1;
-            node = stack->parent;
         }
-    }
     pfc_free(&w->mem, seen, (size_t)stacks + 1);
     return PROFCONV_OK;
 }

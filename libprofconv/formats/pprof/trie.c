@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "libprofconv/base/cursor.h"
+#include "libprofconv/formats/pprof/wire.h"
 
 static uint64_t node_hash(uint32_t parent, uint32_t location) { return pfc_hash_mix(parent, location); }
 
@@ -110,8 +110,8 @@ int pfc_pprof_trie_stack(pfc_mem *mem, pfc_pprof_trie *trie, const uint64_t *ids
 
 #define PIECE_BYTES 15u
 #define PIECES 32u /* looked for together */
-#define FIRST_STEPS 256u
-#define MOST_STEPS 131072u /* 3 MiB */
+#define FIRST_STEPS 4096u
+#define MOST_STEPS 262144u /* 6 MiB */
 
 /* The bytes of a piece, and above them, at the top of `high`, their number: never 0. */
 typedef struct piece {
@@ -157,8 +157,8 @@ static size_t piece_size(const uint8_t *data, size_t end) {
 /* The cache grows with the tree, so that small files do not pay for a large one; and never at the cost of what must fit. */
 static int steps_reserve(pfc_mem *mem, pfc_pprof_trie *trie) {
     size_t count = trie->step_count ? trie->step_count : FIRST_STEPS;
-    while (count < MOST_STEPS && count < trie->nodes.count / 4)
-        count *= 2;
+    while (count < MOST_STEPS && count < trie->nodes.count / 8)
+        count *= 8;
     if (count == trie->step_count || (trie->steps && count * sizeof *trie->steps > pfc_mem_left(mem) / 16))
         return PROFCONV_OK;
     pfc_pprof_step *steps = pfc_alloc_zero(mem, count * sizeof *steps);
@@ -175,7 +175,7 @@ static int walk_piece(pfc_mem *mem, pfc_pprof_trie *trie, const uint8_t *data, s
     size_t count = 0, left;
     pfc_cursor c = pfc_cursor_make(data, size, 0, 0);
     while (pfc_cursor_left(&c) && !c.failed)
-        ids[count++] = pfc_uleb(&c);
+        ids[count++] = pfc_wire_varint(&c);
     *failed = c.failed;
     return c.failed ? PROFCONV_OK : walk(mem, trie, step->from, ids, count, &step->to, &left);
 }

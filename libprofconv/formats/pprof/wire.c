@@ -62,6 +62,33 @@ pfc_wire_status pfc_wire_next(const uint8_t *data, size_t size, pfc_wire_field *
     return status;
 }
 
+static void skip_field(pfc_cursor *c, uint64_t tag) {
+    switch (tag & 7) {
+    case PFC_WIRE_VARINT:
+        pfc_uleb(c);
+        break;
+    case PFC_WIRE_FIXED64:
+        pfc_skip(c, 8);
+        break;
+    case PFC_WIRE_BYTES:
+        pfc_skip(c, pfc_uleb(c));
+        break;
+    case PFC_WIRE_FIXED32:
+        pfc_skip(c, 4);
+        break;
+    default:
+        c->failed = 1;
+        break;
+    }
+}
+
+void pfc_wire_other(pfc_cursor *c, uint64_t tag, unsigned known) {
+    if (tag >> 3 >= 1 && tag >> 3 <= known)
+        c->failed = 1; /* wrong wire type */
+    else
+        skip_field(c, tag);
+}
+
 static const ProtobufCFieldDescriptor *wire_descriptor(const ProtobufCMessageDescriptor *type, uint64_t number) {
     if (number == 0 || number > UINT32_MAX >> 3)
         return NULL;
