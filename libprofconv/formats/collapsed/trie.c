@@ -37,20 +37,33 @@ void pfc_trie_free(pfc_trie *trie) {
     trie->next = NULL;
 }
 
+/* The frames of a new line are added one after the other, so the first child of a node mostly has the row after it: there it is
+ * looked for, and nowhere else. The index holds the children that came later, a fraction of the tree. */
 int pfc_trie_child(pfc_trie *trie, uint32_t parent, uint32_t text, uint32_t *child) {
-    uint64_t hash = pfc_hash_mix(parent, text);
-    pfc_probe probe = pfc_index_start(&trie->index, hash);
-    while ((*child = pfc_index_next(&trie->index, &probe)) != 0) {
-        const pfc_trie_node *node = &trie->nodes.data[*child];
-        if (node->parent == parent && node->text == text)
+    size_t next = (size_t)parent + 1, count = trie->nodes.count;
+    uint64_t hash = 0;
+    if (next < count) {
+        const pfc_trie_node *node = &trie->nodes.data[next];
+        if (node->parent == parent && node->text == text) {
+            *child = (uint32_t)next;
             return 0;
+        }
+        hash = pfc_hash_mix(parent, text);
+        pfc_probe probe = pfc_index_start(&trie->index, hash);
+        while ((*child = pfc_index_next(&trie->index, &probe)) != 0) {
+            node = &trie->nodes.data[*child];
+            if (node->parent == parent && node->text == text)
+                return 0;
+        }
     }
-    if (trie->nodes.count >= INT32_MAX)
+    if (count >= INT32_MAX)
         return PROFCONV_E_LIMIT;
     pfc_trie_node node = {0, parent, text, 0, 0};
     int status = PFC_VEC_PUSH(trie->mem, &trie->nodes, node);
-    *child = (uint32_t)trie->nodes.count - 1;
-    return status ? status : pfc_index_insert(trie->mem, &trie->index, hash, *child, node_hash, trie);
+    *child = (uint32_t)count;
+    if (status || next == count)
+        return status;
+    return pfc_index_insert(trie->mem, &trie->index, hash, *child, node_hash, trie);
 }
 
 void pfc_trie_add(pfc_trie *trie, uint32_t node, int64_t value) {
@@ -72,36 +85,76 @@ static int compare_keys(const void *user, uint32_t a, uint32_t b) {
     return order != 0 ? order : (x_size > y_size) - (x_size < y_size);
 }
 
-/* Chains the items of equal key: heads[key] and next[] hold item + 1. */
-static void chain_by_key(pfc_trie *trie, uint32_t *heads) {
-    /* Every leaf of the tree has a line, so a node with a child has lines below it. */
+/* Every leaf of the tree has a line, so a node with a child has lines below it: marked in `items` for now. */
+static void mark_inner(pfc_trie *trie) {
     for (size_t i = 1; i < trie->nodes.count; i++)
         trie->nodes.data[trie->nodes.data[i].parent].items = 1;
-    for (uint32_t i = 1; i < trie->nodes.count; i++) {
-        pfc_trie_node *node = &trie->nodes.data[i];
-        int present[2] = {node->line != 0, node->items != 0};
-        for (uint32_t k = 0; k < 2; k++) {
-            if (present[k]) {
-                trie->next[2 * i + k] = heads[2 * node->text + k];
-                heads[2 * node->text + k] = 2 * i + k + 1;
+}
+
+static int has_item(const pfc_trie_node *node, uint32_t k) { return k ? node->items != 0 : node->line != 0; }
+
+/* ends[key]: how many items have the key. */
+static size_t count_items(const pfc_trie *trie, uint32_t *ends) {
+    size_t count = 0;
+    for (size_t i = 1; i < trie->nodes.count; i++) {
+        const pfc_trie_node *node = &trie->nodes.data[i];
+        for (uint32_t k = 0; k < 2; k++)
+            if (has_item(node, k)) {
+                ends[2 * node->text + k]++;
+                count++;
             }
-        }
+    }
+    return count;
+}
+
+/* The items in the order of their keys; what is in ends[] becomes where each key's end. */
+static void sort_items(pfc_trie *trie, const uint32_t *keys, size_t key_count, uint32_t *ends, uint32_t *items) {
+    uint32_t sum = 0;
+    for (size_t k = 0; k < key_count; k++) {
+        uint32_t here = ends[keys[k]];
+        ends[keys[k]] = sum;
+        sum += here;
+    }
+    for (uint32_t i = 1; i < trie->nodes.count; i++) {
+        const pfc_trie_node *node = &trie->nodes.data[i];
+        for (uint32_t k = 0; k < 2; k++)
+            if (has_item(node, k))
+                items[ends[2 * node->text + k]++] = 2 * i + k;
     }
     for (size_t i = 0; i < trie->nodes.count; i++)
         trie->nodes.data[i].items = 0;
 }
 
-/* Puts each item before those that its parent has so far, last key first. */
-static void deal_out(pfc_trie *trie, const uint32_t *heads, const uint32_t *keys, size_t count) {
-    for (size_t k = count; k-- > 0;) {
-        for (uint32_t item = heads[keys[k]]; item != 0;) {
-            uint32_t following = trie->next[item - 1];
-            pfc_trie_node *parent = &trie->nodes.data[trie->nodes.data[(item - 1) / 2].parent];
-            trie->next[item - 1] = parent->items;
-            parent->items = item;
-            item = following;
+enum { SOON = 32, NEXT = 16 }; /* items */
+
+/* Puts each item before those that its parent has so far, last key first. Nodes and parents are anywhere in memory, so they are
+ * asked for ahead. */
+static void deal_out(pfc_trie *trie, const uint32_t *items, size_t count) {
+    pfc_trie_node *nodes = trie->nodes.data;
+    for (size_t i = count; i-- > 0;) {
+        if (i >= SOON)
+            PFC_PREFETCH(&nodes[items[i - SOON] / 2]);
+        if (i >= NEXT) {
+            PFC_PREFETCH(&nodes[nodes[items[i - NEXT] / 2].parent]);
+            PFC_PREFETCH(&trie->next[items[i - NEXT]]);
         }
+        pfc_trie_node *parent = &nodes[nodes[items[i] / 2].parent];
+        trie->next[items[i]] = parent->items;
+        parent->items = items[i] + 1;
     }
+}
+
+static int order_items(pfc_trie *trie, const uint32_t *keys, size_t key_count, uint32_t *ends) {
+    pfc_mem *mem = trie->mem;
+    mark_inner(trie);
+    size_t count = count_items(trie, ends), bytes = (count + 1) * sizeof(uint32_t);
+    uint32_t *items = (uint32_t *)pfc_alloc(mem, bytes);
+    if (!items)
+        return mem->failed;
+    sort_items(trie, keys, key_count, ends, items);
+    deal_out(trie, items, count);
+    pfc_free(mem, items, bytes);
+    return PROFCONV_OK;
 }
 
 int pfc_trie_order(pfc_trie *trie, const pfc_frames *frames) {
@@ -111,19 +164,17 @@ int pfc_trie_order(pfc_trie *trie, const pfc_frames *frames) {
     trie->items = 2 * trie->nodes.count;
     trie->next = (uint32_t *)pfc_alloc_zero(mem, trie->items * sizeof *trie->next);
     uint32_t *keys = (uint32_t *)pfc_alloc(mem, count * sizeof *keys);
-    uint32_t *heads = (uint32_t *)pfc_alloc_zero(mem, count * sizeof *heads);
-    int status = !trie->next || !keys || !heads ? mem->failed : 0;
+    uint32_t *ends = (uint32_t *)pfc_alloc_zero(mem, count * sizeof *ends);
+    int status = !trie->next || !keys || !ends ? mem->failed : 0;
     if (status == 0) {
         for (uint32_t i = 0; i < count; i++)
             keys[i] = i;
         status = pfc_sort_ids(mem, keys + 2, count - 2, compare_keys, frames); /* text 0 is none */
     }
-    if (status == 0) {
-        chain_by_key(trie, heads);
-        deal_out(trie, heads, keys, count);
-    }
+    if (status == 0)
+        status = order_items(trie, keys, count, ends);
     pfc_free(mem, keys, count * sizeof *keys);
-    pfc_free(mem, heads, count * sizeof *heads);
+    pfc_free(mem, ends, count * sizeof *ends);
     return status;
 }
 
@@ -150,6 +201,8 @@ int pfc_trie_walk(const pfc_trie *trie, const pfc_frames *frames, int (*line)(vo
         size_t size;
         const char *data = pfc_frames_data(frames, node->text, &size);
         here->item = trie->next[item];
+        if (here->item)
+            PFC_PREFETCH(&trie->nodes.data[(here->item - 1) / 2]);
         text.size = here->size;
         pfc_buf_add(&text, data, size + (item & 1));
         if (text.failed) {

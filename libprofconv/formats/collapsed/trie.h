@@ -18,7 +18,7 @@ typedef struct pfc_trie_node {
 typedef struct pfc_trie {
     pfc_mem *mem;
     PFC_VEC(pfc_trie_node) nodes; /* node 0: the empty stack */
-    pfc_index index;              /* (parent, text) -> node */
+    pfc_index index;              /* (parent, text) -> node, where that is not in the row after its parent's */
     uint32_t *next;               /* of each item: the next one below the same parent, + 1 */
     size_t items;
     int saturated;
