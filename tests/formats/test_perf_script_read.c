@@ -410,6 +410,10 @@ static void test_events(void **state) {
     assert_string_equal(text_of(p, profconv_profile_sample_type(p, 1)->name), "cpu");
     assert_string_equal(text_of(p, profconv_profile_sample_type(p, 1)->unit), "nanoseconds");
     profconv_profile_free(p);
+    static const char with_nul[] = "cycles:\0"; /* a NUL is no modifier */
+    ps_text nul = {with_nul, sizeof with_nul - 1}, user = {"cycles:u", 8};
+    assert_int_equal(ps_event_base(nul), nul.size);
+    assert_int_equal(ps_event_base(user), 6);
     p = read_ok("a 5 1.000000: 250000 offcpu-time: \n\t 10 f (/x)\n\n", "");
     assert_string_equal(text_of(p, profconv_profile_sample_type(p, 1)->name), "offcpu-time");
     assert_string_equal(text_of(p, profconv_profile_sample_type(p, 1)->unit), "nanoseconds");

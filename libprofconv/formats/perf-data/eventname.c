@@ -111,7 +111,7 @@ void pd_event_name(pd_reader *r, const pd_event *event, pfc_buf *buf) {
 
 size_t pd_event_base_size(const pd_event *event, const char *name, size_t size) {
     size_t end = size;
-    while (end > 0 && strchr("ukhpPGHSDIWebR", name[end - 1]))
+    while (end > 0 && memchr("ukhpPGHSDIWebR", name[end - 1], 14))
         end--;
     if (end == 0 || end == size)
         return size;

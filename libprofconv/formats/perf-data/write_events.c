@@ -39,7 +39,7 @@ static profconv_string base_of(profconv_string name, uint32_t *modifiers) {
     int user = 0, kernel = 0, hypervisor = 0;
     for (size_t i = 0; i < rest; i++) {
         char c = colon[1 + i];
-        if (!strchr("ukhpPGHSDIWeb", c))
+        if (!memchr("ukhpPGHSDIWeb", c, 13))
             return name;
         user |= c == 'u';
         kernel |= c == 'k';

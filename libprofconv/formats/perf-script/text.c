@@ -377,7 +377,7 @@ int ps_is_instruction(ps_text line) {
 
 size_t ps_event_base(ps_text name) {
     size_t end = name.size;
-    while (end > 0 && strchr("ukhpPGHSDIWebR", name.data[end - 1]))
+    while (end > 0 && memchr("ukhpPGHSDIWebR", name.data[end - 1], 14))
         end--;
     if (end < 2 || end == name.size)
         return name.size;
