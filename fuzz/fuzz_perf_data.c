@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as a perf.data, read as a file that can seek and as a stream that cannot. A refusal must say why, what was read
- * must pass the check of invariants, and all memory must come back.
+ * Any bytes as a perf.data, read as a file that can seek and as a stream that cannot, every other size also in part. A
+ * refusal must say why, what was read must pass the check of invariants, and all memory must come back.
  */
 #include <profconv/plugin.h>
 
@@ -67,6 +67,20 @@ static void read_once(profconv_input *input, const profconv_allocator *allocator
     profconv_builder_free(builder);
 }
 
+/* With settings that the other readings leave alone. */
+static void read_part(const uint8_t *data, size_t size, const profconv_io_options *io) {
+    profconv_input *input = NULL;
+    profconv_options *options = NULL;
+    must(profconv_options_new(&options, io->allocator, NULL) == 0 &&
+         profconv_options_set(options, "perf-data.time=20%-80%", NULL) == 0 &&
+         profconv_options_set(options, "perf-data.strict=yes", NULL) == 0 &&
+         profconv_options_set(options, "perf-data.branch-callers=no", NULL) == 0);
+    must(profconv_input_open_memory(&input, data, size, io, NULL) == 0);
+    read_once(input, io->allocator, io->limits, options);
+    profconv_input_free(input);
+    profconv_options_free(options);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint64_t live = 0;
     profconv_allocator allocator = {sizeof allocator, counted_resize, &live};
@@ -95,6 +109,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     read_once(input, &allocator, &limits, options);
     profconv_input_free(input);
     profconv_options_free(options);
+    must(live == 0);
+    if (size / 8 % 2)
+        read_part(data, size, &io);
     must(live == 0);
     return 0;
 }
