@@ -47,13 +47,18 @@ def plain(symbol):
     return match.group(1) if match else symbol
 
 
-def symbols(path):
-    """(name, class, section) of each symbol of an object."""
-    out = subprocess.run(["nm", "-f", "sysv", path], check=True, stdout=subprocess.PIPE, text=True).stdout
+def symbols(paths):
+    """For each object: (name, class, section) of each symbol."""
+    out = subprocess.run(["nm", "-f", "sysv", *paths], check=True, stdout=subprocess.PIPE, text=True).stdout
+    found = {}
     for line in out.splitlines():
+        heading = re.match(r"^(?:Undefined symbols|Symbols) from (.*):$", line)
+        if heading:
+            current = found.setdefault(heading.group(1), [])
         fields = [field.strip() for field in line.split("|")]
         if len(fields) == 7 and fields[0] != "Name":
-            yield fields[0], fields[2], fields[6]
+            current.append((fields[0], fields[2], fields[6]))
+    return found
 
 
 def check(found, name):
@@ -88,9 +93,11 @@ def main():
     problems = []
     counted = 0
     owners = {}
-    for path in sorted(objects):
+    held = symbols(objects)
+    if len(held) != len(objects):
+        problems.append(f"nm told of {len(held)} objects, {len(objects)} are there")
+    for path, found in sorted(held.items()):
         name = os.path.relpath(path, OBJECTS)
-        found = list(symbols(path))
         problems += check(found, name)
         counted += len(found)
         for symbol, kind, _ in found:
