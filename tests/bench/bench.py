@@ -427,9 +427,8 @@ def exec_segment(program):
     return segment[2], segment[1], segment[4], build_id
 
 
-@row
-def lbr_few_edges(args):
-    """last-branch records, few edges → LLVM text"""
+def few_edges(args):
+    """A recording of last-branch records of a small program, and the program."""
     source = os.path.join(CORPUS, "autofdo", "test.lbr")
     binary = os.path.join(CORPUS, "autofdo", "test.binary")
     if not os.path.exists(source):
@@ -437,7 +436,19 @@ def lbr_few_edges(args):
     data = os.path.join(args.work, "lbr-few-%d.data" % lbr_megabytes(args))
     if not os.path.exists(data):
         apart(repeat_samples, source, data, lbr_megabytes(args))
-    return lbr_row(args, data, binary)
+    return data, binary
+
+
+@row
+def lbr_few_edges(args):
+    """last-branch records, few edges → LLVM text"""
+    return lbr_row(args, *few_edges(args))
+
+
+@row
+def lbr_few_edges_create_llvm_prof(args):
+    """the same against create_llvm_prof"""
+    return create_llvm_prof_row(args, *few_edges(args))
 
 
 @row
@@ -453,6 +464,14 @@ def lbr_many_edges(args):
             subprocess.run([synth, branches, program, build_id, vaddr, offset, size, str(lbr_megabytes(args) * 2350)], stdout=out, check=True)
         os.rename(data + ".part", data)
     return lbr_row(args, data, program)
+
+
+def create_llvm_prof_row(args, data, binary):
+    """Some of its versions write wrong names of inlined functions; the time is that of the work all the same."""
+    ours, theirs = os.path.join(args.work, "ours.prof"), os.path.join(args.work, "theirs.prof")
+    result = compare(args, [args.profconv, "convert", "-q", "-t", "llvm-text", "--binary", binary, "-o", ours, data],
+                     [tool("create_llvm_prof"), "--binary=" + binary, "--profile=" + data, "--out=" + theirs, "--format=text"])
+    return data, result, "create_llvm_prof"
 
 
 def lbr_row(args, data, binary):
