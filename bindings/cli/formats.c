@@ -57,7 +57,7 @@ int cli_formats(const cli_arguments *arguments) {
         profconv_registry_free(registry);
         return cli_flush();
     }
-    printf("%-15s %-24s %-5s", "FORMAT", "ALIASES", "");
+    printf("%-15s %-24s %-5s", "FORMAT", "ALIASES", "r/w");
     for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1)
         printf(" %s", profconv_facet_name(bit));
     putchar('\n');
@@ -74,7 +74,8 @@ int cli_formats(const cli_arguments *arguments) {
         printf("%-15s %s (%s)\n", format.name, format.description ? format.description : "", text);
     }
     puts("\nNot read: DTrace, macOS sample, VTune, gdb and jstack stacks, Instruments, xdebug. Their stackcollapse scripts write "
-         "collapsed\nstacks, which are read. Of simpleperf: report-sample; its recordings and its report_sample.py are read.");
+         "collapsed\nstacks, which are read. Recordings of simpleperf are read, and so is the text of its report_sample.py; the protobuf "
+         "of its\nreport-sample is not.");
     profconv_registry_free(registry);
     return cli_flush();
 }

@@ -45,19 +45,20 @@ static void put_facets(uint32_t facets, const char *none) {
 }
 
 static void put_matrix(const profconv_registry *registry) {
-    fputs(".TS\nl1 c1", stdout);
+    fputs(".TS\nl1", stdout);
     for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1)
         fputs(bit << 1 & PROFCONV_FACET_ALL ? " c1" : " c", stdout);
-    fputs(".\nformat\t", stdout);
-    for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1)
-        printf("\t%.*s", 5, profconv_facet_name(bit));
+    fputs(".\nformat", stdout);
+    for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1) {
+        const char *name = profconv_facet_name(bit), *last = strrchr(name, '-');
+        printf("\t%s", last ? last + 1 : name); /* 80 columns have no room for source-counts */
+    }
     fputs("\n_\n", stdout);
     for (size_t i = 0; i < profconv_registry_format_count(registry); i++) {
         profconv_format_info f;
         if (profconv_registry_format(registry, i, &f) != PROFCONV_OK)
             continue;
         put_text(f.name);
-        printf("\t%s%s", f.can_read ? "r" : "", f.can_write ? "w" : "");
         for (uint32_t bit = 1; bit & PROFCONV_FACET_ALL; bit <<= 1) {
             const char *reads = f.can_read && (f.produces & bit) ? "r" : "";
             const char *writes = !f.can_write ? "" : (f.needs & bit) ? "W" : (f.keeps & bit) ? "w" : "";

@@ -44,7 +44,7 @@ if [ ! -f "$build/CMakeCache.txt" ]; then
         die "configuring failed"
     }
 fi
-say "building"
+say "building (a minute or two; the log is $build/quickstart.log)"
 cmake --build "$build" --target profconv >"$build/quickstart.log" 2>&1 || {
     tail -n 30 "$build/quickstart.log" >&2
     die "building failed; all of it is in $build/quickstart.log"
@@ -59,6 +59,7 @@ say "converting $recording"
 "$profconv" convert -q "$@" -o profile.folded "$recording"
 say "wrote profile.pb.gz (go tool pprof, speedscope, ...) and profile.folded (flame graphs)"
 
+say "the command is $profconv"
 say "the five hottest functions, by their own time:"
 awk '{
     count = $NF

@@ -42,15 +42,41 @@ int cli_fail(const char *name, const profconv_error *error) {
     return error->status == PROFCONV_E_INVALID ? CLI_USAGE : CLI_FAILED;
 }
 
+/* Whether a message says the number itself, as a word of its own. */
+static int says(const char *message, uint64_t count) {
+    char number[24];
+    size_t size = (size_t)snprintf(number, sizeof number, "%" PRIu64, count);
+    for (const char *at = message; (at = strstr(at, number)) != NULL; at += size) {
+        if ((at == message || strchr(" (", at[-1])) && strchr(" ,;)", at[size]))
+            return 1;
+    }
+    return 0;
+}
+
 static void print_note(const char *kind, const profconv_note *note) {
     char number[32];
+    int counted = note->count > 1 && !says(note->message, note->count);
     fprintf(stderr, "profconv: %s: ", kind);
     cli_print_text(stderr, make_string(note->message));
-    if (note->count > 1)
+    if (counted)
         fprintf(stderr, " (%s times", cli_number(number, note->count > INT64_MAX ? INT64_MAX : (int64_t)note->count));
     if (note->weight != 0)
-        fprintf(stderr, "%sweight %s", note->count > 1 ? ", " : " (", cli_number(number, note->weight));
-    fputs(note->count > 1 || note->weight != 0 ? ")\n" : "\n", stderr);
+        fprintf(stderr, "%sweight %s", counted ? ", " : " (", cli_number(number, note->weight));
+    fputs(counted || note->weight != 0 ? ")\n" : "\n", stderr);
+}
+
+/* Programs that are not where they were recorded are what most people meet first. */
+static void print_advice(const cli_arguments *arguments, const profconv_report *report) {
+    if (!(arguments->command->bit & CLI_PASSES) || cli_was_given(arguments, "binary", NULL) ||
+        cli_was_given(arguments, "symfs", NULL))
+        return;
+    for (size_t i = 0; i < profconv_report_count(report); i++) {
+        profconv_note note;
+        if (profconv_report_get(report, i, &note) || strcmp(note.cause, "no-binary") != 0)
+            continue;
+        fputs("profconv: --binary FILE names a program that is elsewhere now; --symfs DIR is where recorded paths begin\n", stderr);
+        return;
+    }
 }
 
 /* "lost: labels, lines (details: -v)". */
@@ -80,6 +106,7 @@ void cli_report(const cli_arguments *arguments, const profconv_report *report) {
         if (always || arguments->verbose)
             print_note(note.kind <= PROFCONV_NOTE_LOST ? kinds[note.kind] : "note", &note);
     }
+    print_advice(arguments, report);
     if (!arguments->verbose)
         print_losses(report);
     if (profconv_report_overflow(report) > 0)

@@ -205,7 +205,7 @@ static int choose_records(job *j, const pfc_code_maps *maps, const char *path) {
     if (j->records == 0)
         profconv_report_add(
             profconv_builder_report(j->builder), PROFCONV_NOTE_WARNING, "no-branch-records", 1, 0, PROFCONV_NO_OFFSET,
-            0, "no branch records in %s: sampled addresses are counted instead, without calls and entry counts", path);
+            0, "no branch records for %s: sampled addresses are counted instead, without calls and entry counts", path);
     return 0;
 }
 

@@ -256,12 +256,20 @@ class Words(Case):
         row = next(line for line in text.splitlines() if line.startswith("collapsed"))
         cells = row.split()
         self.assertEqual(cells[1], "folded,groups")
-        self.assertEqual(dict(zip(header[2:], cells[3:])),
-                         {"symbols": "rw", "addresses": "-", "lines": "-", "stacks": "rW", "labels": "-",
+        self.assertEqual(dict(zip(header[2:], cells[2:])),
+                         {"r/w": "rw", "symbols": "rw", "addresses": "-", "lines": "-", "stacks": "rW", "labels": "-",
                           "branches": "-", "source-counts": "-"})
         compact = next(line for line in text.splitlines() if line.startswith("llvm-compact")).split()
         self.assertEqual(compact[2], "r")
         self.assertIn("Not read: DTrace", text)
+
+    def test_a_program_that_is_elsewhere(self):
+        # The count is in the sentence, and not said again after it; the advice goes when it was taken.
+        said = self.ok("convert", "-t", "collapsed", RECORDING).err
+        self.assertRegex(said, r"no file found; 75 addresses stay without names\nprofconv: --binary FILE names")
+        self.assertEqual(said.count("--binary"), 1)
+        for taken in (("--binary", PROGRAM), ("--symfs", "/nonexistent"), ("-q",)):
+            self.assertNotIn("--binary", self.ok("convert", "-t", "collapsed", *taken, RECORDING).err)
 
 
 class Recording(Case):

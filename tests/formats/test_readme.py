@@ -66,9 +66,13 @@ def recorded(folder, name, *options):
 
 def fixture(folder, name):
     at = os.path.join(folder, name)
-    if name == "wordcount":
+    if name == "checkout":  # what lies there after quickstart.sh
+        data, command = os.path.join(folder, "tests", "data", "quickstart"), os.path.join(folder, "build", "bindings", "cli")
+        os.makedirs(data)
+        os.makedirs(command)
         for file in ("wordcount", "wordcount.data"):
-            shutil.copy(os.path.join(QUICKSTART, file), folder)
+            shutil.copy(os.path.join(QUICKSTART, file), data)
+        os.symlink(PROFCONV, os.path.join(command, "profconv"))
     elif name == "perf.data":
         shutil.copy(os.path.join(QUICKSTART, "wordcount.data"), at)
         shutil.copy(os.path.join(QUICKSTART, "wordcount"), os.path.join(folder, "app"))
@@ -133,7 +137,8 @@ def run_block(number, language, words, body):
                 return
         for name in filter(None, said.get("files", "").split(",")):
             fixture(folder, name)
-        os.symlink(PROFCONV, os.path.join(aside, "profconv"))
+        if "checkout" not in said.get("files", ""):  # a checkout has its own, not installed
+            os.symlink(PROFCONV, os.path.join(aside, "profconv"))
         env = dict(os.environ, PATH=aside + os.pathsep + os.environ["PATH"], GOTOOLCHAIN="local", GOFLAGS="-mod=mod",
                    GOCACHE=os.path.join(aside, "cache"), GOPATH=os.path.join(aside, "go"), GOPROXY="off")
         if language == "python":
@@ -170,7 +175,7 @@ def check_picture(made):
 def format_table():
     lines = subprocess.run([PROFCONV, "formats"], check=True, stdout=subprocess.PIPE, text=True).stdout
     rows = lines.split("\n\n")[0].splitlines()
-    facets = rows[0].split()[2:]
+    facets = rows[0].split()[3:]
     described = dict(re.findall(r"^(\S+) +(.*) \([^()]*\)$", lines.split("\n\n")[2], re.M))
     table = ["| format | " + " | ".join(facets) + " | |", "|---" * (len(facets) + 2) + "|"]
     for row in rows[1:]:

@@ -137,7 +137,10 @@ class ProfconvWarning(UserWarning):
     """A note as a warning, with its `cause`, `count`, `weight`, and the whole `note`."""
 
     def __init__(self, note: Note):
-        super().__init__(note.message if note.count <= 1 else f"{note.message} ({note.count} times)")
+        import re
+
+        said = note.count <= 1 or str(note.count) in re.findall(r"\d+", note.message)
+        super().__init__(note.message if said else f"{note.message} ({note.count} times)")
         self.note = note
         self.cause = note.cause
         self.count = note.count
