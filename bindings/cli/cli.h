@@ -83,7 +83,7 @@ typedef struct cli_command {
     const char *name;
     unsigned bit;
     const char *synopsis;
-    const char *help; /* NULL: for the build, not shown */
+    const char *help;
 } cli_command;
 
 extern const cli_command cli_commands[]; /* ends with a NULL name */

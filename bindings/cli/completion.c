@@ -166,11 +166,8 @@ static void each_option(FILE *out, const profconv_registry *registry, const cli_
     }
 }
 
-/* Every command that is shown; those without help are for the build. */
 static const cli_command *next_command(const cli_command *command) {
     command = command ? command + 1 : cli_commands;
-    while (command->name && !command->help)
-        command++;
     return command->name ? command : NULL;
 }
 
@@ -245,6 +242,7 @@ static void bash(FILE *out, const profconv_registry *registry) {
         fprintf(out, "%s ", command->name);
     put_topics(out, registry);
     fputs("' ;;\n"
+          "        completion,*) what=words words='bash zsh fish' ;;\n"
           "        esac\n"
           "    fi\n"
           "    case $what in\n"
@@ -325,6 +323,8 @@ static void zsh(FILE *out, const profconv_registry *registry) {
                 fprintf(out, "%s ", c->name);
             put_topics(out, registry);
             fputs(")'\n", out);
+        } else if (command->bit == CLI_COMPLETION) {
+            fputs("            '1:shell:(bash zsh fish)'\n", out);
         } else {
             fputs("            '*:input:_files'\n", out);
         }
@@ -377,7 +377,7 @@ static void fish(FILE *out, const profconv_registry *registry) {
     for (const cli_command *command = NULL; (command = next_command(command)) != NULL;)
         fprintf(out, "%s ", command->name);
     put_topics(out, registry);
-    fputs("'\n", out);
+    fputs("'\ncomplete -c profconv -n '__fish_seen_subcommand_from completion' -f -a 'bash zsh fish'\n", out);
 }
 
 int cli_completion(const cli_arguments *arguments) {

@@ -74,8 +74,8 @@ int cli_formats(const cli_arguments *arguments) {
         printf("%-15s %s (%s)\n", format.name, format.description ? format.description : "", text);
     }
     puts("\nNot read: DTrace, macOS sample, VTune, gdb and jstack stacks, Instruments, xdebug. Their stackcollapse scripts write "
-         "collapsed\nstacks, which are read. Recordings of simpleperf are read, and so is the text of its report_sample.py; the protobuf "
-         "of its\nreport-sample is not.");
+         "collapsed\nstacks, which are read. Recordings of simpleperf are read, and so is the text of its report_sample.py; the "
+         "protobuf of its\nreport-sample is not.");
     profconv_registry_free(registry);
     return cli_flush();
 }

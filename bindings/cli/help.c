@@ -8,10 +8,8 @@
 
 void cli_help(FILE *file) {
     fputs("profconv converts CPU profiles between formats.\n\nUsage:\n", file);
-    for (const cli_command *command = cli_commands; command->name; command++) {
-        if (command->help)
-            fprintf(file, "  profconv %s %s\n      %s\n", command->name, command->synopsis, command->help);
-    }
+    for (const cli_command *command = cli_commands; command->name; command++)
+        fprintf(file, "  profconv %s %s\n      %s\n", command->name, command->synopsis, command->help);
     fputs("  profconv --version\n\n"
           "Examples:\n"
           "  profconv convert -o profile.pb.gz perf.data      a pprof with symbols\n"
@@ -35,8 +33,7 @@ static void option_heading(char *out, size_t size, const cli_option *option) {
 }
 
 void cli_help_command(FILE *file, const cli_command *command) {
-    fprintf(file, "Usage: profconv %s %s\n%s\n", command->name, command->synopsis,
-            command->help ? command->help : "print a script that completes command lines");
+    fprintf(file, "Usage: profconv %s %s\n%s\n", command->name, command->synopsis, command->help);
     for (const cli_group *group = cli_groups; group->title; group++) {
         int titled = 0;
         for (const cli_option *option = group->options; option->name; option++) {

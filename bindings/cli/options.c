@@ -99,7 +99,7 @@ static const cli_option frames[] = {
 static const cli_option tables[] = {
     {"number", 'n', "N", "rows to print; 0: all; default: 20", CLI_TABLES, OWN(CLI_ID_ARGUMENT)},
     {"cum", 0, NULL, "sort by totals, callees included", CLI_TOP, OWN(CLI_ID_ARGUMENT)},
-    {"by", 0, "WHAT", "what a row is: function, line, file or mapping", CLI_TABLES, OWN(CLI_ID_ARGUMENT)},
+    {"by", 0, "WHAT", "what a row is: function (the default), line, file or mapping", CLI_TABLES, OWN(CLI_ID_ARGUMENT)},
     {"sample-type", 0, "NAME", "what is counted: a sample type or an event", CLI_TABLES, OWN(CLI_ID_ARGUMENT)},
     {"json", 0, NULL, "print JSON, with every row unless -n is given", CLI_TABLES, OWN(CLI_ID_ARGUMENT)},
     {"width", 0, "N", "columns of the terminal; default: as it is, unlimited elsewhere", CLI_TABLES, OWN(CLI_ID_ARGUMENT)},
@@ -107,9 +107,9 @@ static const cli_option tables[] = {
      OWN(CLI_ID_ARGUMENT)},
     {"work-before", 0, "N", "units of work (requests, iterations) before, for per-work", CLI_DIFF, OWN(CLI_ID_ARGUMENT)},
     {"work-after", 0, "N", "units of work after", CLI_DIFF, OWN(CLI_ID_ARGUMENT)},
-    {"before", 0, "FILE", "one of several runs before, with the operands after it; may be given several times", CLI_DIFF,
+    {"before", 0, "RUN", "one of several runs before, with the operands after it; may be given several times", CLI_DIFF,
      OWN(CLI_ID_ARGUMENT)},
-    {"after", 0, "FILE", "the same for the side after; runs tell how much the program varies", CLI_DIFF,
+    {"after", 0, "RUN", "the same for the side after; runs tell how much the program varies", CLI_DIFF,
      OWN(CLI_ID_ARGUMENT)},
     END,
 };
@@ -126,9 +126,10 @@ static const cli_option symbols[] = {
     {"kallsyms", 0, "FILE", "copy of /proc/kallsyms of the recorded machine", CLI_PASSES, ONE(PASS("kallsyms", NULL))},
     {"perf-map-dir", 0, "DIR", "directory of perf-PID.map files; default: /tmp", CLI_PASSES,
      ONE(PASS("perf-map-dir", NULL))},
-    {"demangle", 0, "HOW", "C++ and Rust names: full, simple or none", CLI_PASSES, ONE(PASS("demangle", NULL))},
+    {"demangle", 0, "HOW", "C++ and Rust names: full (the default), simple or none", CLI_PASSES, ONE(PASS("demangle", NULL))},
     {"no-demangle", 0, NULL, NULL, CLI_PASSES, ONE(PASS("demangle", "none"))},
-    {"symbolize", 0, "WHEN", "name the code: auto, yes or no", CLI_PASSES, ONE(PASS("symbolize", NULL))},
+    {"symbolize", 0, "WHEN", "name the code: auto (the default: where names are missing and wanted), yes or no", CLI_PASSES,
+     ONE(PASS("symbolize", NULL))},
     {"inline", 0, NULL, "show inlined functions as frames (the default); opposite: --no-inline", CLI_PASSES,
      THREE(PASS("inline", "yes"), WRITER("inline", "yes"), FILTER("inline", "yes"))},
     {"no-inline", 0, NULL, NULL, CLI_PASSES, THREE(PASS("inline", "no"), WRITER("inline", "no"), FILTER("inline", "no"))},
@@ -137,7 +138,7 @@ static const cli_option symbols[] = {
 };
 
 static const cli_option stacks[] = {
-    {"weight", 0, "NAME", "number of a line: auto, samples, period, or a sample type's name", CLI_CONVERT,
+    {"weight", 0, "NAME", "number of a line: auto (the default), samples, period, or a sample type's name", CLI_CONVERT,
      ONE(WRITER("weight", NULL))},
     {"samples", 0, NULL, "the same as --weight=samples", CLI_CONVERT, ONE(WRITER("weight", "samples"))},
     {"show-pid", 0, NULL, "first frame comm-PID", CLI_CONVERT, ONE(WRITER("pid", "yes"))},
@@ -196,7 +197,7 @@ const cli_command cli_commands[] = {
     {"split", CLI_SPLIT, "[--max-samples=N] [--max-bytes=N] -o PREFIX [options] INPUT",
      "cut a profile into pprofs PREFIX.0001.pb.gz, ... that merge back"},
     {"help", CLI_HELP, "[COMMAND | FORMAT | PASS]", "explain a command, or the settings of a format or pass"},
-    {"completion", CLI_COMPLETION, "bash | zsh | fish", NULL},
+    {"completion", CLI_COMPLETION, "bash | zsh | fish", "print a script that completes command lines in that shell"},
     {NULL, 0, NULL, NULL},
 };
 

@@ -74,7 +74,8 @@ static void print_advice(const cli_arguments *arguments, const profconv_report *
         profconv_note note;
         if (profconv_report_get(report, i, &note) || strcmp(note.cause, "no-binary") != 0)
             continue;
-        fputs("profconv: --binary FILE names a program that is elsewhere now; --symfs DIR is where recorded paths begin\n", stderr);
+        fputs("profconv: --binary FILE names a program that is elsewhere now; --symfs DIR is where recorded paths begin\n",
+              stderr);
         return;
     }
 }

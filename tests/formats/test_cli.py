@@ -239,14 +239,42 @@ class Words(Case):
         self.assertNotIn(b"perf-data.", one)
         self.assertIn(b"symbolize.binary=", self.ok("help", "symbolize").out)
 
-    def test_manual_has_every_option(self):
+    @staticmethod
+    def manual():
+        """The parts of profconv.1 by their headings, without quotes and escapes."""
         with open(os.path.join(SOURCE, "bindings", "cli", "profconv.1"), encoding="utf-8") as file:
-            manual = file.read().replace("\\-", "-")
+            text = re.sub(r'\\f[A-Z]|"', "", file.read().replace("\\-", "-").replace("\\&", ""))
+        return {part.split("\n")[0]: part for part in text.split("\n.SH ")[1:]}
+
+    def test_manual_has_every_command(self):
+        shown = re.findall(r"^  profconv ([a-z]+) ", self.ok("--help").out.decode(), re.M)
+        self.assertIn("completion", shown)
+        manual = self.manual()
+        self.assertEqual(set(re.findall(r"^\.TP\n\.B ([a-z]+)$", manual["COMMANDS"], re.M)), set(shown))
+        self.assertEqual(set(re.findall(r"^\.B profconv ([a-z]+)$", manual["SYNOPSIS"], re.M)), set(shown))
+
+    def test_manual_has_every_option(self):
+        manual = self.manual()
+        entries = re.split(r"^\.TP\n", manual["OPTIONS"], flags=re.M)
+        commands = re.findall(r"^\.B profconv ([a-z]+)$", manual["SYNOPSIS"], re.M)
         shown = set()
-        for command in ("convert", "merge", "diff", "top"):
-            shown |= set(re.findall(r"--[a-z][a-z-]+", self.ok("help", command).out.decode()))
-        missing = {option for option in shown if not re.search(re.escape(option) + r"(?![a-z-])", manual)}
-        self.assertEqual(missing - {"--help", "--version"}, set())
+        for command in dict.fromkeys(commands):
+            text = self.ok("help", command).out.decode()
+            for letter, name, said in re.findall(r"^  (?:-(\w), |    )--([a-z-]+)(.*)$", text, re.M):
+                shown.add(name)
+                with self.subTest(command=command, option=name):
+                    exactly = rf"--{name}(?![a-z-])"
+                    if letter:
+                        exactly = rf"(?<![\w-])-{letter}\s*,\s*{exactly}"
+                    entry = "".join(e for e in entries if re.search(exactly, e))
+                    self.assertTrue(entry, f"not in OPTIONS: {exactly}")
+                    for default in re.findall(r"default: (\d+|[~/][\w./~-]*)", said) + re.findall(r"(\w+) \(the default", said):
+                        self.assertIn(default, entry)
+                        self.assertIn("default", entry)
+        # And none that no command takes.
+        for name in set(re.findall(r"(?<![\w-])--([a-z][a-z-]*)", "".join(manual.values()))) - shown:
+            taken = [c for c in commands if not re.search("no such option|not an option", run(c, f"--{name}").err)]
+            self.assertTrue(taken, f"profconv.1 has --{name}")
 
     def test_formats(self):
         text = self.ok("formats").out.decode()

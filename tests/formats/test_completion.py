@@ -79,6 +79,7 @@ class Bash(unittest.TestCase):
         self.assertEqual(self.offers("check", "--for", "=", ""), {"go-pgo", "llvm", "gcc"})
         self.assertEqual(self.offers("convert", "--demangle", ""), {"full", "simple", "none"})
         self.assertEqual(self.offers("top", "--by", "=", "f"), {"function", "file"})
+        self.assertEqual(self.offers("completion", ""), {"bash", "zsh", "fish"})
         self.assertEqual(self.offers("convert", "-s", "collapsed.weig"), {"collapsed.weight="})
         self.assertEqual(self.offers("convert", "-s", "flamegraph.format", "=", ""), {"auto", "html", "svg"})
 
