@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""cpack makes Debian packages with the right names and dependencies; unpacked into an empty folder they work: the command, a program
-that links the library, and the Python package."""
+"""cpack makes Debian packages with the right names and dependencies, with the files and forms that Debian wants; unpacked into
+an empty folder they work: the command, a program that links the library, and the Python package."""
 import glob
 import gzip
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,52 @@ def find(root, name):
     return found[0]
 
 
+def debian_forms(name, path, root):
+    """Of one unpacked package: its description, licence, changelog, and manual pages, which are compressed without a time."""
+    lines = run("dpkg-deb", "-f", path, "Description").splitlines()
+    expect(f"{name}: lines of the description that are too long", [line for line in lines if len(line) > 80], [])
+    expect(f"{name}: lines of description", len(lines) >= 4, True)
+    documents = os.path.dirname(find(root, "copyright"))
+    expect(f"{name}: folder of documents", os.path.basename(documents), name)
+    with open(os.path.join(documents, "copyright"), encoding="utf-8") as file:
+        expect(f"{name}: licence", file.read().startswith("MIT License"), True)
+    expect(f"{name}: documents", sorted(os.listdir(documents)), ["changelog.gz", "copyright"])
+    pages = [os.path.join(at, n) for at, _, names in os.walk(root) for n in names if "/man/man" in at]
+    expect(f"{name}: manual pages that are not compressed", [p for p in pages if not p.endswith(".gz")], [])
+    for page in pages + [os.path.join(documents, "changelog.gz")]:
+        with open(page, "rb") as file:
+            expect(f"{page}: time of compression", file.read(8)[4:], b"\0\0\0\0")
+    with gzip.open(os.path.join(documents, "changelog.gz"), "rt", encoding="utf-8") as file:
+        version, contact = (run("dpkg-deb", "-f", path, field) for field in ("Version", "Maintainer"))
+        entry = (rf"libprofconv \({re.escape(version)}\) .*\n\n  \* .*\n\n -- {re.escape(contact)}  "
+                 r"\w{3}, \d\d \w{3} \d{4} [\d:]{8} \+0000\n")
+        expect(f"{name}: changelog", bool(re.fullmatch(entry, file.read())), True)
+
+
+def linted(paths):
+    # cpack calls ldconfig from its own scripts, too, beside the trigger; symbols would promise an ABI before 1.0; this build is
+    # for another prefix, below which there are no folders of architectures.
+    left = "maintscript-calls-ldconfig,no-symbols-control-file,pkg-config-unavailable-for-cross-compilation"
+    if not shutil.which("lintian"):
+        print("lintian is not installed: packages are not looked at by it")
+        return
+    done = subprocess.run(["lintian", "--allow-root", "--info", "--suppress-tags", left, *paths],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    expect("lintian", (done.returncode, re.findall("^[EWI]: .*", done.stdout, re.M)[:10]), (0, []))
+
+
+def follows_the_prefix(folder):
+    """A build that was configured for /usr/local, as quickstart.sh does, and then for /usr: completion goes where zsh looks."""
+    if not os.path.exists("/etc/debian_version"):
+        return
+    build = os.path.join(folder, "configured-twice")
+    for prefix in ("/usr/local", "/usr"):
+        run("cmake", "-S", SOURCE, "-B", build, "-DPROFCONV_TESTS=OFF", f"-DCMAKE_INSTALL_PREFIX={prefix}")
+        with open(os.path.join(build, "cmake_install.cmake"), encoding="utf-8") as file:
+            found = re.findall(r"share/zsh/(\S+?)\"", file.read())
+        expect(f"zsh below {prefix}", set(found), {"site-functions" if prefix == "/usr/local" else "vendor-completions"})
+
+
 def main():
     if os.environ.get("PROFCONV_SANITIZED"):
         print("packages are made from the plain build")
@@ -50,7 +97,8 @@ def main():
         needed["python3-profconv"] = ["python3", "libprofconv0"]
     with tempfile.TemporaryDirectory(prefix="profconv-packages-") as folder:
         made, root = os.path.join(folder, "made"), os.path.join(folder, "root")
-        run("cpack", "--config", os.path.join(BUILD, "CPackConfig.cmake"), "-B", made)
+        run("cpack", "--config", os.path.join(BUILD, "CPackConfig.cmake"), "-B", made, "-D",
+            "CPACK_PACKAGING_INSTALL_PREFIX=/usr")
         packages = {run("dpkg-deb", "-f", path, "Package"): path for path in glob.glob(os.path.join(made, "*.deb"))}
         expect("packages", sorted(packages), sorted(needed))
         for name, path in packages.items():
@@ -58,17 +106,26 @@ def main():
             for other in needed[name]:
                 expect(f"{name} depends on {other}", other in depends, True)
             run("dpkg-deb", "-x", path, root)
+            alone = os.path.join(folder, name)
+            run("dpkg-deb", "-x", path, alone)
+            debian_forms(name, path, alone)
+        synopses = [run("dpkg-deb", "-f", path, "Description").splitlines()[0] for path in packages.values()]
+        expect("synopses", len(set(synopses)), len(packages))
+        linted(packages.values())
+        follows_the_prefix(folder)
         control = os.path.join(folder, "control")
         run("dpkg-deb", "-e", packages["libprofconv0"], control)
         with open(os.path.join(control, "shlibs"), encoding="utf-8") as file:
             expect("shlibs", file.read().split()[:3], ["libprofconv", "0", "libprofconv0"])
+        with open(os.path.join(control, "triggers"), encoding="utf-8") as file:
+            expect("triggers", "activate-noawait ldconfig\n" in file.read(), True)
 
         library = find(root, "libprofconv.so.0")
         env = {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": os.path.dirname(library), "PROFCONV_LIBRARY": library}
         folded, pprof, back = (os.path.join(folder, n) for n in ("in.folded", "out.pb.gz", "out.folded"))
         with open(folded, "w", encoding="utf-8") as file:
             file.write(FOLDED)
-        command = os.path.join(os.path.dirname(find(root, "profconv-formats.5")), "..", "..", "..", "bin", "profconv")
+        command = os.path.join(os.path.dirname(find(root, "profconv-formats.5.gz")), "..", "..", "..", "bin", "profconv")
         run(command, "convert", "-o", pprof, folded, env=env)
         with gzip.open(pprof) as file:
             expect("pprof", b"hash" in file.read(), True)
