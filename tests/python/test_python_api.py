@@ -6,6 +6,7 @@ import array
 import gc
 import gzip
 import io
+import json
 import os
 import pickle
 import subprocess
@@ -18,6 +19,8 @@ import warnings
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import pybinding  # noqa: E402
 
+if pybinding.interpreter_with("numpy, pandas"):  # else their tests skip
+    pybinding.run_under("numpy, pandas")
 pybinding.start()
 import profconv  # noqa: E402
 
@@ -411,6 +414,42 @@ class Transforms(unittest.TestCase):
         self.assertEqual(diff.profile().total(), 1500)
         self.assertRaises(profconv.InvalidError, profconv.diff, before, after, by="colour")
         self.assertRaises(profconv.NotFoundError, profconv.diff, before, after, sample_type="nothing")
+
+    def test_diff_of_runs(self):
+        runs = [b"".join(b"main;f%d %d\n" % (j, 100 + (i * 37 + j * 17) % 50 + (more if j == 0 else 0)) for j in range(6))
+                for more in (0, 300) for i in range(4)]
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, f"{i}.folded") for i in range(8)]
+            for path, text in zip(paths, runs):
+                with open(path, "wb") as file:
+                    file.write(text)
+            for cut in (4, 7, 1):
+                said = subprocess.run([os.environ["PROFCONV"], "diff", "--json", "--before", *paths[:cut], "--after",
+                                       *paths[cut:]], check=True, stdout=subprocess.PIPE).stdout
+                want = json.loads(said)
+                # Paths, bytes, profiles; a side of one run with or without a list.
+                mixed = [paths[0], runs[1], profconv.read(runs[2])] + paths[3:]
+                diff = profconv.diff(mixed[:cut] if cut > 1 else mixed[0], iter(mixed[cut:]))
+                for name in ("runs_before", "runs_after", "exposure_before", "exposure_after", "total_before",
+                             "total_after", "delta"):
+                    self.assertEqual(getattr(diff.summary, name), want[name], name)
+                self.assertAlmostEqual(diff.summary.dispersion, want["dispersion"], 5)
+                self.assertEqual([(r.name, r.delta_self, r.verdict) for r in diff],
+                                 [(r["name"], r["delta_self"], r["class"]) for r in want["rows"]])
+                self.assertEqual(diff.profile().total(), want["delta"])
+            self.assertEqual({r.name for r in profconv.diff(paths[:4], paths[4:]) if r.verdict == "up"}, {"f0"})
+        for sides in (([], runs[0]), (runs[:2], [])):
+            with self.assertRaisesRegex(profconv.InvalidError, "side without a run"):
+                profconv.diff(*sides)
+
+    def test_diff_names_what_it_reads(self):
+        data = os.path.join(pybinding.SOURCE, "tests", "data", "quickstart", "wordcount.data")
+        program = os.path.join(os.path.dirname(data), "wordcount")
+        diff = profconv.diff(data, data, symbolize={"binary": [program]}, event="cpu-clock")
+        self.assertIn("count_words", {r.name for r in diff})
+        with self.assertWarnsRegex(profconv.ProfconvWarning, "no file found; 75 addresses stay without names$") as caught:
+            profconv.diff(data, data)
+        self.assertEqual(caught.filename, __file__)
 
     def test_top_scale_split_filter(self):
         p = profconv.read(COLLAPSED)

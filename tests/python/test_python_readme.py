@@ -12,6 +12,8 @@ import warnings
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import pybinding  # noqa: E402
 
+if pybinding.interpreter_with("numpy, pandas"):  # else their block is left out
+    pybinding.run_under("numpy, pandas")
 pybinding.start()
 import profconv  # noqa: E402
 
@@ -25,7 +27,7 @@ def main():
         recording = os.path.join(pybinding.SOURCE, "tests", "data", "quickstart")
         shutil.copy(os.path.join(recording, "wordcount.data"), "perf.data")
         shutil.copy(os.path.join(recording, "wordcount"), "wordcount")
-        for number, name in enumerate(("profile", "a", "b", "before", "after")):
+        for number, name in enumerate(("profile", "a", "b", "before", "after", "c", "d")):
             pybinding.synthetic(number).write(name + ".pb.gz")
         with open("fleet.afdo", "wb") as file:
             file.write(profconv.read(b"main:184:0\n 4: 534\n 5: 500\n", format="llvm-text").to_bytes("gcc-afdo"))

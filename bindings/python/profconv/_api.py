@@ -164,28 +164,66 @@ def merge(sources: Iterable[Profile | Source], *, weights: Iterable[int] | None 
     return profile
 
 
-def diff(before: Profile | Source, after: Profile | Source, *, sample_type: str | None = None, by: str = "function",
-         mode: str = "raw", work_before: int = 0, work_after: int = 0, false_discovery: float = 0.05,
-         tolerance: float = 0.05):
-    """Compares two profiles.
+def _side(side, by, registry, settings, keywords):
+    """The runs of a side as profiles, and their sum. What has to be read also gets names where it lacks them."""
+    from ._builder import Builder
 
+    runs = []
+    for run in [side] if isinstance(side, Profile) else _as_list(side):
+        if not isinstance(run, Profile):
+            target = "pprof" if by in ("line", "file") else "collapsed"
+            run = _read(run, None, target, registry, None, settings, keywords)
+            notes = run.notes
+            # A bare setting is one of the reader.
+            others = {key: value for key, value in keywords.items() if key in LIMITS or isinstance(value, dict)}
+            run, more = run._passes(lib.prepare, registry.handle.ptr, Options(settings, others, target=target))
+            warn(notes + more, 3)
+        runs.append(run)
+    if not runs:
+        raise InvalidError("a side without a run")
+    if len(runs) == 1:
+        return runs, runs[0]
+    with Builder() as builder:
+        for run in runs:
+            builder.merge(run)
+        return runs, builder.freeze()
+
+
+def diff(before: Profile | Source | Iterable[Profile | Source], after: Profile | Source | Iterable[Profile | Source], *,
+         sample_type: str | None = None, by: str = "function", mode: str = "raw", work_before: int = 0,
+         work_after: int = 0, false_discovery: float = 0.05, tolerance: float = 0.05, registry=None,
+         settings: Mapping[str, Any] | None = None, **keywords: Any):
+    """Compares two profiles, or several runs of each side, as `profconv diff` does.
+
+    before, after   a profile or something to read, or a list of such: the runs of a side. Then one run stands against
+           one, and what varies from run to run by more than chance makes a change less sure; the summary's
+           `dispersion` says by how much. What is read here gets names where it lacks them; a Profile is taken as it is
     by     "function", "line", "file" or "mapping"
-    mode   "raw", "per-second" (by the durations), or "per-work" with work_before and work_after
+    mode   "raw", "per-second" (by the durations), or "per-work" with work_before and work_after, which are the work of
+           all runs of a side together
     false_discovery, tolerance   shares, as in profconv_diff_options; their resolution is a thousandth (0: the default)
+    settings  and keywords as for `read`, of what is read and named here: symbolize={"binary": ["app"]}
     """
     from ._compare import BY, MODES, Diff, choose
 
-    profiles = [p if isinstance(p, Profile) else read(p) for p in (before, after)]
-    options = abi.DiffOptions(struct_size=ctypes.sizeof(abi.DiffOptions), by=choose("by", by, BY),
+    registry = registry or default_registry()
+    by_number = choose("by", by, BY)
+    runs_before, sum_before = _side(before, by, registry, settings, keywords)
+    runs_after, sum_after = _side(after, by, registry, settings, keywords)
+    options = abi.DiffOptions(struct_size=ctypes.sizeof(abi.DiffOptions), by=by_number,
                               mode=choose("mode", mode, MODES),
                               work_before=work_before, work_after=work_after,
                               false_discovery=round(false_discovery * 1000),
                               tolerance=round(tolerance * 1000))
     if sample_type is not None:
         options.sample_type = encode(sample_type)
-    handle = new(lib.diff_new, lib.diff_free, profiles[0]._ptr, profiles[1]._ptr, ctypes.byref(options),
-                 keep=(profiles[0]._handle, profiles[1]._handle))
-    return Diff(handle, *profiles)
+    if len(runs_before) > 1 or len(runs_after) > 1:
+        options.runs_before = (ctypes.c_void_p * len(runs_before))(*[run._ptr for run in runs_before])
+        options.runs_after = (ctypes.c_void_p * len(runs_after))(*[run._ptr for run in runs_after])
+        options.run_count_before, options.run_count_after = len(runs_before), len(runs_after)
+    handle = new(lib.diff_new, lib.diff_free, sum_before._ptr, sum_after._ptr, ctypes.byref(options),
+                 keep=(sum_before._handle, sum_after._handle))
+    return Diff(handle, sum_before, sum_after)
 
 
 def check(profile: Profile | Source, consumer: str) -> CheckResult:
