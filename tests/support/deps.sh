@@ -22,7 +22,9 @@ esac
 build_packages="gcc libc6-dev make cmake ninja-build pkg-config zlib1g-dev libelf-dev libdw-dev libzstd-dev
     libprotobuf-c-dev protobuf-c-compiler libiberty-dev"
 test_packages="libcmocka-dev python3 g++ git binutils file libbz2-dev liblzma-dev"
-peer_packages="gcc-11 gcc-aarch64-linux-gnu qemu-user-static libcapstone-dev clang-19 llvm-19 bolt-19 clang autofdo linux-perf chromium chromium-driver fonts-dejavu-core valgrind abigail-tools dpkg-dev groff zsh fish python3-distributed python3-numpy"
+peer_packages="gcc-11 gcc-aarch64-linux-gnu qemu-user-static libcapstone-dev clang-19 llvm-19 bolt-19 clang autofdo
+    linux-perf chromium chromium-driver fonts-dejavu-core valgrind abigail-tools dpkg-dev lintian groff zsh fish dwz nodejs
+    default-jdk-headless python3-distributed python3-numpy python3-pandas mypy"
 
 say() { printf 'deps: %s\n' "$*"; }
 
