@@ -192,6 +192,18 @@ void cli_progress_end(cli_progress *progress);
 /* The signal that asked to stop, or 0. */
 int cli_interrupted(void);
 
+/* ---- guess.c ---- */
+
+/* The name that a mistyped word was meant to be: NULL, unless one that was tried is near. */
+typedef struct cli_guess {
+    const char *word;
+    size_t size;
+    const char *name;
+    size_t distance;
+} cli_guess;
+
+void cli_guess_try(cli_guess *guess, const char *name);
+
 /* ---- help.c ---- */
 
 void cli_help(FILE *file);

@@ -22,6 +22,15 @@ static const cli_command *find_command(const char *name) {
     return NULL;
 }
 
+static int no_such_command(const char *name) {
+    cli_guess guess = {name, strlen(name), NULL, 0};
+    for (const cli_command *command = cli_commands; command->name; command++)
+        cli_guess_try(&guess, command->name);
+    if (guess.name)
+        return cli_usage_error("%s: there is no such command; did you mean %s?", name, guess.name);
+    return cli_usage_error("%s: there is no such command", name);
+}
+
 static int help(const cli_arguments *arguments) {
     const char *name = arguments->input_count ? arguments->inputs[0] : NULL;
     const cli_command *command = name ? find_command(name) : NULL;
@@ -100,7 +109,7 @@ int main(int argc, char **argv) {
     }
     const cli_command *command = find_command(argv[1]);
     if (!command)
-        return cli_usage_error("%s: there is no such command", argv[1]);
+        return no_such_command(argv[1]);
     int status = cli_parse(argc - 2, argv + 2, command, &arguments);
     if (status == CLI_OK)
         status = run(&arguments);

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -88,12 +89,32 @@ static int act(cli_arguments *out, const cli_option *option, const char *argumen
     case CLI_ID_HELP:
         out->help = 1;
         break;
-    default: /* settings are applied when the formats are known */
+    case CLI_ID_SETTING: /* applied when the formats are known */
+        /* The library goes on to other places where a file is not there; a file that was named is meant. */
+        if (argument && option->argument && strcmp(option->argument, "FILE") == 0 && access(argument, R_OK))
+            return cli_usage_error("--%s %s: %s", option->name, argument, strerror(errno));
+        break;
+    default:
         break;
     }
     cli_given given = {option, argument, out->input_count};
     out->given[out->given_count++] = given;
     return CLI_OK;
+}
+
+static void no_such_option(const cli_command *command, const char *name, size_t size) {
+    cli_guess guess = {name, size, NULL, 0};
+    for (const cli_group *group = cli_groups; group->title; group++) {
+        for (const cli_option *option = group->options; option->name; option++) {
+            if (option->commands & command->bit)
+                cli_guess_try(&guess, option->name);
+        }
+    }
+    if (guess.name)
+        cli_usage_error("--%.*s: there is no such option; did you mean --%s?", (int)size, name, guess.name);
+    else
+        cli_usage_error("--%.*s: there is no such option; profconv help %s lists those there are", (int)size, name,
+                        command->name);
 }
 
 static int wrong_command(const cli_command *command, const char *text) {
@@ -108,7 +129,7 @@ static int parse_long(cli_arguments *out, const char *text, const char *next) {
     const cli_option *option = cli_find_long(name, size, out->command->bit);
     int used = 0;
     if (!option) {
-        cli_usage_error("%.*s: there is no such option", (int)(size + 2), text);
+        no_such_option(out->command, name, size);
         return -1;
     }
     if (!(option->commands & out->command->bit)) {

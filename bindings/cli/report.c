@@ -65,19 +65,24 @@ static void print_note(const char *kind, const profconv_note *note) {
     fputs(counted || note->weight != 0 ? ")\n" : "\n", stderr);
 }
 
+static int has_note(const profconv_report *report, const char *cause) {
+    profconv_note note;
+    for (size_t i = 0; i < profconv_report_count(report); i++) {
+        if (profconv_report_get(report, i, &note) == 0 && strcmp(note.cause, cause) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 /* Programs that are not where they were recorded are what most people meet first. */
 static void print_advice(const cli_arguments *arguments, const profconv_report *report) {
-    if (!(arguments->command->bit & CLI_PASSES) || cli_was_given(arguments, "binary", NULL) ||
+    if (!(arguments->command->bit & CLI_PASSES) || !has_note(report, "no-binary") ||
         cli_was_given(arguments, "symfs", NULL))
         return;
-    for (size_t i = 0; i < profconv_report_count(report); i++) {
-        profconv_note note;
-        if (profconv_report_get(report, i, &note) || strcmp(note.cause, "no-binary") != 0)
-            continue;
-        fputs("profconv: --binary FILE names a program that is elsewhere now; --symfs DIR is where recorded paths begin\n",
-              stderr);
-        return;
-    }
+    if (!cli_was_given(arguments, "binary", NULL))
+        cli_error("--binary FILE names a program that is elsewhere now; --symfs DIR is where recorded paths begin");
+    else if (!has_note(report, "build-id-mismatch"))
+        cli_error("no file that --binary names has that build-id or, where it is unknown, that name");
 }
 
 /* "lost: labels, lines (details: -v)". */

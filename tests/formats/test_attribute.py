@@ -295,8 +295,10 @@ def no_match(b, p):
         check(status != 0 and part in said, "no match: %r not in %s" % (part, said))
     status, said, _ = b.convert(path, None, "autofdo-text.file=/nowhere/at/all")
     check(status != 0 and "/nowhere/at/all" in said and "not found" in said, "the main binary is not there: " + said)
-    status, said, _ = b.convert(path, os.path.join(b.folder, "missing"))
+    status, said, _ = b.convert(path, None, "attribute.binary=" + os.path.join(b.folder, "missing"))
     check(status != 0 and "missing" in said and "cannot be opened" in said, "a missing file: " + said)
+    status, said, _ = b.convert(path, os.path.join(b.folder, "missing"))
+    check(status == 2 and "missing: No such file" in said, "a missing file by the option: " + said)
     status, said, _ = b.convert(path, os.path.join(b.folder, "main.c"))
     check(status != 0 and "main.c" in said and "ELF" in said, "no ELF file: " + said)
     # By the name, whatever the folder; by the build-id, whatever the name.

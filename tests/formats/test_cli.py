@@ -298,6 +298,18 @@ class Words(Case):
         self.assertEqual(said.count("--binary"), 1)
         for taken in (("--binary", PROGRAM), ("--symfs", "/nonexistent"), ("-q",)):
             self.assertNotIn("--binary", self.ok("convert", "-t", "collapsed", *taken, RECORDING).err)
+        # Another program is not taken for it, and that is said.
+        said = self.ok("convert", "-t", "collapsed", "--binary", PROFCONV, RECORDING).err
+        self.assertRegex(said, r"75 addresses stay without names\nprofconv: no file that --binary names has that build-id")
+        for option in ("--binary", "--vmlinux", "--kallsyms"):
+            self.usage("convert", "-t", "collapsed", option, self.path("nope"), RECORDING, says="No such file")
+
+    def test_mistyped(self):
+        for words, says in (("convrt", "did you mean convert?"), ("tpo", "did you mean top?"), ("zzz", "no such command\n"),
+                            ("convert --outptu x", "did you mean --output?"), ("top --focsu=x", "did you mean --focus?"),
+                            ("info --outputt x", "no such option; profconv help info lists"),
+                            ("convert --x", "no such option; profconv help convert lists")):
+            self.usage(*words.split(), says=says)
 
 
 class Recording(Case):
