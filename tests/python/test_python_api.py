@@ -79,8 +79,15 @@ class Reading(unittest.TestCase):
         with self.assertRaises(profconv.InputOutputError) as caught:
             profconv.read(os.path.join(self.folder.name, "nothing"))
         self.assertEqual(caught.exception.errno, 2)
-        self.assertIsInstance(caught.exception, OSError)
+        self.assertIsInstance(caught.exception, FileNotFoundError)
         self.assertEqual(caught.exception.status, -4)
+        again = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual((type(again), str(again), again.errno), (profconv.MissingFileError, str(caught.exception), 2))
+        with self.assertRaises(FileNotFoundError):  # of an output, the folder
+            profconv.convert(b"main;a 1\n", os.path.join(self.folder.name, "none", "a.pb.gz"))
+        with self.assertRaises(profconv.InputOutputError) as caught:  # another error of the system
+            profconv.read(os.path.join(__file__, "nothing"))
+        self.assertNotIsInstance(caught.exception, FileNotFoundError)
 
     def test_a_source_that_raises(self):
         class Broken(io.RawIOBase):

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from ._api import check, consumers, convert, detect, diff, formats, library_path, merge, read, version
 from ._errors import (CallbackError, DroppedWarning, EmptyError, Error, FormatError, InputOutputError, InternalError,
-                      InvalidError, LimitError, LostWarning, MissingFacetError, NotFoundError, OutOfMemory,
-                      ProfconvWarning, UnknownFormatError, UnsupportedError)
+                      InvalidError, LimitError, LostWarning, MissingFacetError, MissingFileError, NotFoundError,
+                      OutOfMemory, ProfconvWarning, UnknownFormatError, UnsupportedError)
 from ._lib import VERSION as __version__
 from ._profile import Profile
 from ._registry import Registry, passes
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Builder", "CallbackError", "CheckResult", "DroppedWarning", "EmptyError", "Error", "Format", "FormatError",
     "Frame", "Info", "InputOutputError", "InternalError", "InvalidError", "LimitError", "LostWarning",
-    "MissingFacetError", "NotFoundError", "Note", "OutOfMemory", "ProfconvWarning", "Profile", "Registry", "Setting",
-    "UnknownFormatError", "UnsupportedError", "check", "consumers", "convert", "detect", "diff", "formats",
-    "library_path", "merge", "passes", "read", "register_reader", "register_writer", "unregister", "version",
-    "__version__",
+    "MissingFacetError", "MissingFileError", "NotFoundError", "Note", "OutOfMemory", "ProfconvWarning", "Profile",
+    "Registry", "Setting", "UnknownFormatError", "UnsupportedError", "check", "consumers", "convert", "detect",
+    "diff", "formats", "library_path", "merge", "passes", "read", "register_reader", "register_writer",
+    "unregister", "version", "__version__",
 ]
 
 # What only some scripts need is imported when it is first asked for.

@@ -113,6 +113,10 @@ class InternalError(Error):
     status = abi.E_INTERNAL
 
 
+class MissingFileError(InputOutputError, FileNotFoundError):  # type: ignore[misc]
+    """An input, or the folder of an output, is not there."""
+
+
 _BY_STATUS = {kind.status: kind for kind in Error.__subclasses__()}
 
 
@@ -120,7 +124,12 @@ def error_of(status, error):
     """The exception for a status and the profconv_error that was filled for it."""
     said = error.status != 0
     message = error.message.decode("utf-8", "replace") if said else f"status {status}"
-    return _BY_STATUS.get(status, Error)(
+    kind = _BY_STATUS.get(status, Error)
+    if said and status == abi.E_IO:
+        from errno import ENOENT
+
+        kind = MissingFileError if error.system_errno == ENOENT else kind
+    return kind(
         message, status=status, offset=error.offset if said and error.offset != abi.NO_OFFSET else None,
         line=error.line if said and error.line else None,
         format=error.format.decode() if said and error.format else None,
