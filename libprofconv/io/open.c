@@ -67,7 +67,7 @@ int profconv_input_open_path(profconv_input **out, const char *path, const profc
         fd = open_member(fd, "data");
         if (fd < 0)
             status = pfc_error_system(error, PROFCONV_E_IO, errno, PROFCONV_NO_OFFSET,
-                                      "%s: a directory, and its member \"data\" cannot be read", path);
+                                      "%s: a directory, but no recording of perf: its member \"data\" cannot be read", path);
     }
     if (!status)
         status = pfc_source_fd(&input->source, &input->mem, fd, 1, input->name, error);

@@ -134,6 +134,25 @@ def names_no_folder(prefix):
                     expect(f"{path} names {place}", place in text, False)
 
 
+def manual_of_the_library(prefix, folder, pairs):
+    """Each name in libprofconv(3) is in a header, and its example compiles and converts."""
+    at = {name: os.path.join(where, name) for where, _, names in os.walk(prefix) for name in names}
+    page = read(at["libprofconv.3"]).replace("\\-", "-")
+    headers = "".join(read(path) for path in glob.glob(os.path.join(os.path.dirname(at["profconv.h"]), "*.h")))
+    names = set(re.findall(r"\b(?:profconv|PROFCONV)_\w*[a-zA-Z]\b", page))
+    expect("names in libprofconv.3 that no header has", sorted(n for n in names if not re.search(rf"\b{n}\b", headers)), [])
+    expect("names in libprofconv.3", len(names) > 40, True)
+    example = re.search(r"\.SH EXAMPLES\n\.nf\n(.*?)\.fi", page, re.S).group(1).replace("\\e", "\\")
+    program = "#include <stdio.h>\n#include <profconv/profconv.h>\n\nint main(void) {\n" + example + "    return failed;\n}\n"
+    env = dict(CLEAN, PKG_CONFIG_PATH=os.path.dirname(at["libprofconv.pc"]))
+    flags = run("pkg-config", "--cflags", "--libs", "libprofconv", env=env).split()
+    run(pairs[0][0], "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", write(folder, "page.c", program), "-o",
+        os.path.join(folder, "page"), *flags)
+    shutil.copy(os.path.join(SOURCE, "tests", "data", "quickstart", "wordcount.data"), os.path.join(folder, "perf.data"))
+    run(os.path.join(folder, "page"), cwd=folder, env=dict(CLEAN, LD_LIBRARY_PATH=os.path.dirname(at["libprofconv.so"])))
+    expect("profile of the page's example", os.path.getsize(os.path.join(folder, "profile.pb.gz")) > 100, True)
+
+
 def manuals(prefix):
     if not shutil.which("groff"):
         print("no groff here: pages are not looked at")
@@ -175,6 +194,7 @@ def main():
         expect("places of libprofconv.pc", len(found), 1)
         names_no_folder(moved)
         manuals(moved)
+        manual_of_the_library(moved, folder, pairs)
         sources = os.path.join(folder, "sources")
         os.mkdir(sources)
         for path in glob.glob(os.path.join(EXAMPLES, "*")):
