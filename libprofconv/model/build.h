@@ -90,13 +90,15 @@ static inline void pfc_builder_add_i64(profconv_builder *builder, int64_t *sum, 
     *sum = total;
 }
 
-/* For loops over many rows, whose look-ups wait for memory: this callee will be asked for in some rows; and in fewer, when what
- * the first call asked for is there. */
-void pfc_stack_soon(const profconv_builder *builder, profconv_id parent, profconv_id location);
+/* For loops over many rows, whose look-ups wait for memory: a callee of `parent` will be asked for in some rows. */
+void pfc_stack_soon(const profconv_builder *builder, profconv_id parent);
+/* The callee, if it is the first; 0: it is not, and will be asked for in some rows, if it is any. */
+profconv_id pfc_stack_first(const profconv_builder *builder, profconv_id parent, profconv_id location);
+/* Such a one will be asked for in a few rows, and what the call before asked for is there. */
 void pfc_stack_next(const profconv_builder *builder, profconv_id parent, profconv_id location);
 /* The callee, when it is there; 0: not, or the builder has failed. */
 profconv_id pfc_stack_find(profconv_builder *builder, profconv_id parent, profconv_id location);
-/* The same for a sample's row. */
+/* A sample's row will be asked for in some rows; and in a few, when what the first call asked for is there. */
 void pfc_sample_soon(const profconv_builder *builder, profconv_id stack, profconv_id label_set);
 void pfc_sample_next(const profconv_builder *builder, profconv_id stack, profconv_id label_set);
 

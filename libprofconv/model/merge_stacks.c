@@ -15,6 +15,7 @@ typedef struct block {
     uint16_t distance[BLOCK]; /* of each row: 0 when its parent is in no later row than the block before */
     uint16_t rows[BLOCK];     /* by distance, then in order */
     uint16_t ends[BLOCK];     /* in `rows`, by distance */
+    uint16_t later[BLOCK];    /* rows of one distance that are no first callees */
 } block;
 
 /* Fills `rows` and `ends`; how many distances there are. */
@@ -39,29 +40,35 @@ static size_t sort_rows(block *b, const profconv_stack *stacks, size_t first, si
     return distances;
 }
 
-/* The rows of one distance. A row whose parent the sum does not have is not there either. */
-static void find_rows(pfc_merge *g, const uint16_t *rows, size_t count, size_t first) {
+static profconv_id parent_of(const pfc_merge *g, const profconv_stack *s) { return g->stacks[s->parent]; }
+static profconv_id location_of(const pfc_merge *g, const profconv_stack *s) { return g->locations[s->location]; }
+
+/* The rows of one distance. A row whose parent the sum does not have is not there either. Most are where first callees are, next
+ * to what was found last; the others go by way of the index. */
+static void find_rows(pfc_merge *g, const uint16_t *rows, size_t count, size_t first, uint16_t *later) {
     const profconv_stack *stacks = g->from->stacks.data + first;
     profconv_id *found = g->stacks + first;
-    for (int ask = 0; ask < 3; ask++)
-        for (size_t k = 0; k < count; k++) {
-            const profconv_stack *s = &stacks[rows[k]];
-            profconv_id parent = g->stacks[s->parent], location = g->locations[s->location];
-            if (s->parent != 0 && parent == 0)
-                continue;
-            if (ask == 0)
-                pfc_stack_soon(g->builder, parent, location);
-            else if (ask == 1)
-                pfc_stack_next(g->builder, parent, location);
-            else
-                found[rows[k]] = pfc_stack_find(g->builder, parent, location);
-        }
+    size_t left = 0;
+    for (size_t k = 0; k < count; k++)
+        pfc_stack_soon(g->builder, parent_of(g, &stacks[rows[k]]));
+    for (size_t k = 0; k < count; k++) {
+        const profconv_stack *s = &stacks[rows[k]];
+        if (s->parent != 0 && parent_of(g, s) == 0)
+            continue;
+        found[rows[k]] = pfc_stack_first(g->builder, parent_of(g, s), location_of(g, s));
+        if (found[rows[k]] == 0)
+            later[left++] = rows[k];
+    }
+    for (size_t k = 0; k < left; k++)
+        pfc_stack_next(g->builder, parent_of(g, &stacks[later[k]]), location_of(g, &stacks[later[k]]));
+    for (size_t k = 0; k < left; k++)
+        found[later[k]] = pfc_stack_find(g->builder, parent_of(g, &stacks[later[k]]), location_of(g, &stacks[later[k]]));
 }
 
 static void find_block(pfc_merge *g, block *b, size_t first, size_t count) {
     size_t distances = sort_rows(b, g->from->stacks.data, first, count);
     for (size_t d = 0, begin = 0; d < distances; d++) {
-        find_rows(g, b->rows + begin, b->ends[d] - begin, first);
+        find_rows(g, b->rows + begin, b->ends[d] - begin, first, b->later);
         begin = b->ends[d];
     }
 }

@@ -136,11 +136,19 @@ profconv_id profconv_builder_stack_leaf_first(profconv_builder *builder, const p
     return stack;
 }
 
-void pfc_stack_soon(const profconv_builder *b, profconv_id parent, profconv_id location) {
-    const pfc_index *index = &b->index.stacks;
+void pfc_stack_soon(const profconv_builder *b, profconv_id parent) {
     PFC_PREFETCH(&b->model.stacks.data[parent + (size_t)1 < b->model.stacks.count ? parent + (size_t)1 : 0]);
+}
+
+profconv_id pfc_stack_first(const profconv_builder *b, profconv_id parent, profconv_id location) {
+    const pfc_model *m = &b->model;
+    const pfc_index *index = &b->index.stacks;
+    size_t next = (size_t)parent + 1;
+    if (next < m->stacks.count && m->stacks.data[next].parent == parent && m->stacks.data[next].location == location)
+        return (profconv_id)next;
     if (index->size)
         PFC_PREFETCH(&index->slots[pfc_index_start(index, hash_node(parent, location)).at]);
+    return 0;
 }
 
 void pfc_stack_next(const profconv_builder *b, profconv_id parent, profconv_id location) {
