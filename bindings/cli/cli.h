@@ -143,7 +143,9 @@ typedef struct cli_inputs {
     size_t count;
 } cli_inputs;
 
-/* Opens every operand ("-" is stdin) and finds its format. */
+/* "-" is stdin. 0 or a status. */
+int cli_open_input(const char *name, profconv_input **out, profconv_error *error);
+/* Opens every operand and finds its format. */
 int cli_inputs_open(cli_inputs *inputs, const cli_arguments *arguments, const profconv_registry *registry);
 void cli_inputs_free(cli_inputs *inputs);
 /* The registry, or NULL with a message. */

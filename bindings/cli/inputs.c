@@ -36,13 +36,16 @@ int cli_check_format(const profconv_registry *registry, const char *name, int wr
     return CLI_OK;
 }
 
+int cli_open_input(const char *name, profconv_input **out, profconv_error *error) {
+    return strcmp(name, "-") == 0 ? profconv_input_open_fd(out, 0, "<stdin>", NULL, error)
+                                  : profconv_input_open_path(out, name, NULL, error);
+}
+
 static int open_one(cli_inputs *inputs, const char *name, const cli_arguments *arguments,
                     const profconv_registry *registry) {
     profconv_error error;
     profconv_input *input = NULL;
-    int status = strcmp(name, "-") == 0 ? profconv_input_open_fd(&input, 0, "<stdin>", NULL, &error)
-                                        : profconv_input_open_path(&input, name, NULL, &error);
-    if (status)
+    if (cli_open_input(name, &input, &error))
         return cli_fail(name, &error);
     inputs->items[inputs->count].input = input;
     profconv_format_info *format = &inputs->formats[inputs->count++];

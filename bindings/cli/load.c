@@ -98,8 +98,7 @@ int cli_load_open(cli_loader *loader, const char *name, profconv_input **input, 
                   int *said, profconv_error *error) {
     *said = 0;
     *input = NULL;
-    if (strcmp(name, "-") == 0 ? profconv_input_open_fd(input, 0, "<stdin>", NULL, error)
-                               : profconv_input_open_path(input, name, NULL, error))
+    if (cli_open_input(name, input, error))
         return CLI_FAILED;
     int status = settle(loader, *input, said, error);
     if (status == CLI_OK) {
