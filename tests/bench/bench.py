@@ -128,7 +128,7 @@ def perf_to_pprof_raw(args):
     """perf.data → pprof, no symbols"""
     data = recording(args, fp_megabytes(args))
     out = os.path.join(args.work, "raw.pb.gz")
-    result = compare(args, [args.profconv, "convert", "-q", "-s", "convert.symbolize=no", "-o", out, data])
+    result = compare(args, [args.profconv, "convert", "-q", *args.jobs, "-s", "convert.symbolize=no", "-o", out, data])
     return data, result, "peer measured elsewhere: perf_to_profile 14 MB/s, 8 x the file in memory"
 
 
@@ -137,7 +137,7 @@ def perf_to_collapsed(args):
     """perf.data → collapsed, with symbols"""
     data = recording(args, fp_megabytes(args))
     out = os.path.join(args.work, "out.folded")
-    result = compare(args, [args.profconv, "convert", "-q", "-o", out, data], [tool("perf"), "script", "-i", data])
+    result = compare(args, [args.profconv, "convert", "-q", *args.jobs, "-o", out, data], [tool("perf"), "script", "-i", data])
     return data, result, "perf script > /dev/null"
 
 
@@ -146,7 +146,8 @@ def perf_to_pprof_varied(args):
     """the same, nearly every stack distinct"""
     data = recording(args, fp_megabytes(args), 1)
     out = os.path.join(args.work, "varied.pb.gz")
-    return data, compare(args, [args.profconv, "convert", "-q", "-s", "convert.symbolize=no", "-o", out, data]), "the worst case for aggregation"
+    result = compare(args, [args.profconv, "convert", "-q", *args.jobs, "-s", "convert.symbolize=no", "-o", out, data])
+    return data, result, "the worst case for aggregation"
 
 
 @row
@@ -154,7 +155,7 @@ def perf_to_collapsed_varied(args):
     """perf.data → collapsed, with symbols, nearly every stack distinct"""
     data = recording(args, fp_megabytes(args), 1)
     out = os.path.join(args.work, "varied.folded")
-    result = compare(args, [args.profconv, "convert", "-q", "-o", out, data], [tool("perf"), "script", "-i", data])
+    result = compare(args, [args.profconv, "convert", "-q", *args.jobs, "-o", out, data], [tool("perf"), "script", "-i", data])
     return data, result, "perf script > /dev/null"
 
 
@@ -332,7 +333,7 @@ def sized(args, megabytes):
     if not os.path.exists(data):
         repeat_in_time(recording(args, 10), data, megabytes)
     out = os.path.join(args.work, "sized.pb.gz")
-    result = compare(args, [args.profconv, "convert", "-q", "-s", "convert.symbolize=no", "-o", out, data])
+    result = compare(args, [args.profconv, "convert", "-q", *args.jobs, "-s", "convert.symbolize=no", "-o", out, data])
     return data, result, "cost by size: MB/s and peak should stay"
 
 
@@ -560,7 +561,7 @@ def report(name, data, result, note):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--jobs", type=int, help="threads of ours, for merging and pprof; default: one")
+    parser.add_argument("--jobs", type=int, help="threads of ours, for merging, pprof and perf.data of stacks; default: one")
     parser.add_argument("--quick", action="store_true", help="small workloads: a smoke test, not a measurement")
     parser.add_argument("--work", default=os.path.join(tempfile.gettempdir(), "profconv-bench"))
     parser.add_argument("--profconv", default=os.environ.get("PROFCONV", os.path.join(SOURCE, "build", "bindings", "cli", "profconv")))
