@@ -98,9 +98,9 @@ profconv_id pfc_stack_first(const profconv_builder *builder, profconv_id parent,
 void pfc_stack_next(const profconv_builder *builder, profconv_id parent, profconv_id location);
 /* The callee, when it is there; 0: not, or the builder has failed. */
 profconv_id pfc_stack_find(profconv_builder *builder, profconv_id parent, profconv_id location);
-/* A sample's row will be asked for in some rows; and in a few, when what the first call asked for is there. */
-void pfc_sample_soon(const profconv_builder *builder, profconv_id stack, profconv_id label_set);
-void pfc_sample_next(const profconv_builder *builder, profconv_id stack, profconv_id label_set);
+
+/* The samples that wait get their rows. Before anything but a sample looks at them. */
+void pfc_builder_add_waiting(profconv_builder *builder);
 
 /* Releases every table, the report included; not the block the model lives in. */
 void pfc_model_free(pfc_model *model);

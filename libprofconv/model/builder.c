@@ -237,6 +237,7 @@ void profconv_profile_free(profconv_profile *profile) {
 
 int profconv_builder_verbatim(profconv_builder *builder) {
     const pfc_model *m = &builder->model;
+    pfc_builder_add_waiting(builder);
     if (pfc_stopped(builder))
         return builder->error.status;
     if (m->functions.count > 1 || m->mappings.count > 1 || m->locations.count > 1 || m->sample_stacks.count > 0)
@@ -257,7 +258,10 @@ void profconv_builder_memory(const profconv_builder *builder, uint64_t *live, ui
         *peak = builder->model.mem.peak;
 }
 
-pfc_model *pfc_builder_model(profconv_builder *builder) { return &builder->model; }
+pfc_model *pfc_builder_model(profconv_builder *builder) {
+    pfc_builder_add_waiting(builder);
+    return &builder->model;
+}
 
 /* ---- freeze ---- */
 
@@ -352,6 +356,7 @@ static void add_notes(profconv_builder *b) {
 int profconv_builder_freeze(profconv_builder *builder, profconv_profile **out, profconv_error *error) {
     pfc_model *m = &builder->model;
     *out = NULL;
+    pfc_builder_add_waiting(builder);
     if (pfc_stopped(builder))
         return profconv_builder_status(builder, error);
     free_indexes(builder);

@@ -159,14 +159,6 @@ static void merge_types(pfc_merge *g) {
     pfc_free(&m->mem, taken, count + 1);
 }
 
-enum { SOON = 24, NEXT = 10 }; /* rows */
-
-static void look_ahead(const pfc_merge *g, size_t row, void (*hint)(const profconv_builder *, profconv_id, profconv_id)) {
-    const pfc_model *from = g->from;
-    if (row < from->sample_stacks.count)
-        hint(g->builder, g->stacks[from->sample_stacks.data[row]], g->label_sets[from->sample_label_sets.data[row]]);
-}
-
 static void merge_samples(pfc_merge *g) {
     profconv_builder *b = g->builder;
     const pfc_model *from = g->from;
@@ -178,8 +170,6 @@ static void merge_samples(pfc_merge *g) {
         return;
     }
     for (size_t i = 0; i < from->sample_stacks.count && !pfc_stopped(b); i++) {
-        look_ahead(g, i + SOON, pfc_sample_soon);
-        look_ahead(g, i + NEXT, pfc_sample_next);
         for (size_t k = 0; k < from->values.count; k++)
             row[g->types[k]] = scale_i64(g, from->values.data[k].data[i]);
         profconv_builder_sample(b, g->stacks[from->sample_stacks.data[i]],

@@ -74,6 +74,15 @@ typedef struct pfc_builder_indexes {
         addresses, entries, sources, contexts, source_bodies, source_targets, symbols;
 } pfc_builder_indexes;
 
+/* Samples that wait for the memory of their rows: see samples.c. */
+enum { PFC_SAMPLES_WAITING = 16, PFC_SAMPLE_VALUES = 4 };
+
+typedef struct pfc_waiting_sample {
+    profconv_id stack, label_set;
+    uint32_t first_type, count;
+    int64_t values[PFC_SAMPLE_VALUES];
+} pfc_waiting_sample;
+
 struct profconv_builder {
     pfc_model model;
     pfc_builder_indexes index; /* each built on first use, so a thawed builder pays only for what it touches */
@@ -91,6 +100,8 @@ struct profconv_builder {
     int thawed; /* rows were taken over from a profile, in whatever order */
     uint32_t threads; /* that a pass may use, its caller's among them; 0 and 1: that one */
     profconv_id last_body; /* the source body that was asked for last */
+    uint64_t samples_told, samples_added; /* sample i waits in waiting[i % PFC_SAMPLES_WAITING] between the two */
+    pfc_waiting_sample waiting[PFC_SAMPLES_WAITING];
 };
 
 /* For passes: the model of a builder. Rows may be read; they are changed through the functions below. */

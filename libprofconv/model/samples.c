@@ -3,6 +3,10 @@
  * Sample types and samples: columns of stacks, label sets and one column of values for each type. Samples of one
  * stack and label set add up.
  *
+ * A table of many samples is in no cache, and a row is found by way of the index: two places to wait for, for each sample, and
+ * nobody asks for the outcome. So samples wait a little, in order, while what they need is fetched: first the index's slot, then
+ * the row. Whatever looks at rows has those that wait added first.
+ *
  * The columns grow together. The stack column grows last and is shrunk first, so its capacity is never above that of
  * another, and testing it alone is enough.
  */
@@ -151,16 +155,9 @@ static void count_shortened(profconv_builder *b, uint32_t first_type, const int6
     }
 }
 
-void profconv_builder_sample(profconv_builder *builder, profconv_id stack, profconv_id label_set, uint32_t first_type,
-                             const int64_t *values, uint32_t count) {
+static void add_sample(profconv_builder *builder, profconv_id stack, profconv_id label_set, uint32_t first_type,
+                       const int64_t *values, uint32_t count) {
     pfc_model *m = &builder->model;
-    if (pfc_stopped(builder))
-        return;
-    if (first_type > m->values.count || count > m->values.count - first_type) {
-        pfc_builder_fail(builder, PROFCONV_E_INVALID, "sample: values %lu to %lu of %zu sample types",
-                         (unsigned long)first_type, (unsigned long)first_type + count, m->values.count);
-        return;
-    }
     uint64_t hash = hash_key(stack, label_set);
     uint32_t slot = builder->append ? 0 : find(builder, stack, label_set, hash);
     if (slot == 0) {
@@ -176,26 +173,86 @@ void profconv_builder_sample(profconv_builder *builder, profconv_id stack, profc
         pfc_builder_add_i64(builder, &m->values.data[first_type + i].data[slot - 1], values[i]);
 }
 
-void pfc_sample_soon(const profconv_builder *b, profconv_id stack, profconv_id label_set) {
-    const pfc_index *index = &b->index.samples;
-    if (index->size)
-        PFC_PREFETCH(&index->slots[pfc_index_start(index, hash_key(stack, label_set)).at]);
+static pfc_waiting_sample *waiting(profconv_builder *b, uint64_t i) { return &b->waiting[i % PFC_SAMPLES_WAITING]; }
+
+/* Where a look-up begins. (The fetching itself stands in the callers: gcc takes a function that does nothing else for one without
+ * effect, and leaves it out.) */
+static const uint64_t *slot_of(const pfc_index *index, const pfc_waiting_sample *s) {
+    return &index->slots[pfc_index_start(index, hash_key(s->stack, s->label_set)).at];
 }
 
-void pfc_sample_next(const profconv_builder *b, profconv_id stack, profconv_id label_set) {
+/* The row that a slot speaks of, from 1; 0: it is of another hash, or empty. */
+static uint32_t row_in_slot(const pfc_index *index, const pfc_waiting_sample *s) {
+    uint64_t slot = *slot_of(index, s);
+    uint32_t tag = pfc_index_start(index, hash_key(s->stack, s->label_set)).tag;
+    return (uint32_t)(slot >> 32) == tag ? (uint32_t)slot : 0;
+}
+
+static void add_first(profconv_builder *b) {
+    const pfc_waiting_sample *s = waiting(b, b->samples_added++);
+    if (!pfc_stopped(b))
+        add_sample(b, s->stack, s->label_set, s->first_type, s->values, s->count);
+}
+
+void pfc_builder_add_waiting(profconv_builder *builder) {
+    while (builder->samples_added < builder->samples_told)
+        add_first(builder);
+}
+
+/* Ids are looked at now, so that a wrong one is told of where it is given. */
+static void let_wait(profconv_builder *b, profconv_id stack, profconv_id label_set, uint32_t first_type, const int64_t *values,
+                     uint32_t count) {
+    enum { ROW = PFC_SAMPLES_WAITING / 2 };
     const pfc_index *index = &b->index.samples;
     const pfc_model *m = &b->model;
+    if (stack >= m->stacks.count) {
+        pfc_builder_fail_id(b, "sample: stack", stack);
+        return;
+    }
+    if (label_set >= m->label_sets.count) {
+        pfc_builder_fail_id(b, "sample: label set", label_set);
+        return;
+    }
+    if (b->samples_told - b->samples_added == PFC_SAMPLES_WAITING)
+        add_first(b);
+    pfc_waiting_sample *s = waiting(b, b->samples_told++);
+    s->stack = stack;
+    s->label_set = label_set;
+    s->first_type = first_type;
+    s->count = count;
+    for (uint32_t i = 0; i < count; i++)
+        s->values[i] = values[i];
     if (!index->size)
         return;
-    pfc_probe probe = pfc_index_start(index, hash_key(stack, label_set));
-    uint64_t slot = index->slots[probe.at];
-    if ((uint32_t)(slot >> 32) != probe.tag || (uint32_t)slot == 0)
+    PFC_PREFETCH(slot_of(index, s));
+    if (b->samples_told - b->samples_added <= ROW)
         return;
-    size_t row = (uint32_t)slot - (size_t)1;
-    PFC_PREFETCH(&m->sample_stacks.data[row]);
-    PFC_PREFETCH(&m->sample_label_sets.data[row]);
-    for (size_t i = 0; i < m->values.count && i < 4; i++)
-        PFC_PREFETCH(&m->values.data[i].data[row]);
+    s = waiting(b, b->samples_told - 1 - ROW);
+    uint32_t row = row_in_slot(index, s);
+    if (row == 0)
+        return;
+    PFC_PREFETCH(&m->sample_stacks.data[row - 1]);
+    PFC_PREFETCH(&m->sample_label_sets.data[row - 1]);
+    for (uint32_t i = 0; i < s->count; i++)
+        PFC_PREFETCH(&m->values.data[s->first_type + i].data[row - 1]);
+}
+
+void profconv_builder_sample(profconv_builder *builder, profconv_id stack, profconv_id label_set, uint32_t first_type,
+                             const int64_t *values, uint32_t count) {
+    const pfc_model *m = &builder->model;
+    if (pfc_stopped(builder))
+        return;
+    if (first_type > m->values.count || count > m->values.count - first_type) {
+        pfc_builder_fail(builder, PROFCONV_E_INVALID, "sample: values %lu to %lu of %zu sample types",
+                         (unsigned long)first_type, (unsigned long)first_type + count, m->values.count);
+        return;
+    }
+    if (!builder->append && !pfc_may_shorten(builder) && count <= PFC_SAMPLE_VALUES) {
+        let_wait(builder, stack, label_set, first_type, values, count);
+        return;
+    }
+    pfc_builder_add_waiting(builder);
+    add_sample(builder, stack, label_set, first_type, values, count);
 }
 
 static int check_type(profconv_builder *b, const profconv_sample_type *row) {
@@ -212,6 +269,7 @@ static int check_type(profconv_builder *b, const profconv_sample_type *row) {
 
 uint32_t profconv_builder_sample_type(profconv_builder *builder, const profconv_sample_type *row) {
     pfc_model *m = &builder->model;
+    pfc_builder_add_waiting(builder);
     if (pfc_stopped(builder) || check_type(builder, row) || PFC_ROOM(builder, &m->sample_types, "sample type") ||
         PFC_ROOM(builder, &m->values, "sample type"))
         return UINT32_MAX;

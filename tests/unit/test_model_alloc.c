@@ -119,7 +119,7 @@ static void budgets_fail_cleanly(void **state) {
     failing_alloc f = {0};
     profconv_allocator allocator = failing_allocator(&f);
     int seen_limit = 0, seen_success = 0;
-    for (uint64_t budget = 1; budget < 40000; budget += 97) {
+    for (uint64_t budget = 1; budget < 48000; budget += 97) {
         profconv_limits limits = {sizeof limits, budget, 0, 0, 0, 0, 0};
         profconv_builder *b = NULL;
         profconv_profile *p = NULL;

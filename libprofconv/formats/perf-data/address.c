@@ -83,19 +83,31 @@ static void grow_cache(pd_reader *r) {
     r->cache_bits = bits;
 }
 
+static pd_cached *cached(const pd_reader *r, uint32_t serial, unsigned mode, uint64_t address) {
+    uint64_t hash = (address ^ (uint64_t)serial << 40 ^ (uint64_t)mode << 60) * UINT64_C(0x9e3779b97f4a7c15);
+    return &r->cache[hash >> (64 - r->cache_bits)];
+}
+
+static uint32_t serial_of(const pd_reader *r, uint32_t process, unsigned mode) {
+    return mode == PD_MODE_KERNEL ? r->kernel_serial : r->processes.data[process].serial;
+}
+
+void pd_locate_soon(const pd_reader *r, uint32_t process, unsigned mode, uint64_t address) {
+    PFC_PREFETCH(cached(r, serial_of(r, process, mode), mode, address));
+}
+
 const pd_place *pd_locate(pd_reader *r, uint32_t process, unsigned mode, uint64_t address) {
     if (r->cache_stale) {
         memset(r->cache, 0, sizeof *r->cache << r->cache_bits);
         r->cache_stale = 0;
     }
-    uint32_t serial = mode == PD_MODE_KERNEL ? r->kernel_serial : r->processes.data[process].serial;
-    uint64_t hash = (address ^ (uint64_t)serial << 40 ^ (uint64_t)mode << 60) * UINT64_C(0x9e3779b97f4a7c15);
-    pd_cached *c = &r->cache[hash >> (64 - r->cache_bits)];
+    uint32_t serial = serial_of(r, process, mode);
+    pd_cached *c = cached(r, serial, mode, address);
     if (c->address == address && c->serial == serial && c->mode == mode)
         return &c->place;
     if (++r->cache_misses >> (r->cache_bits + 1)) {
         grow_cache(r);
-        c = &r->cache[hash >> (64 - r->cache_bits)];
+        c = cached(r, serial, mode, address);
     }
     c->address = address;
     c->serial = serial;

@@ -262,6 +262,7 @@ static int reserve_prefix(pd_reader *r, pd_prefix *p, size_t count) {
 profconv_id pd_chain_stack(pd_reader *r, uint32_t thread, const pd_event *event, const pd_sample *sample) {
     frames f;
     uint32_t process = r->threads.data[thread].process;
+    pd_locate_soon(r, process, sample->mode, sample->ip); /* the leaf, which is seldom where the last one was */
     if (collect(r, &f, event, sample, process) || f.count == 0)
         return 0;
     if (f.count == 1)

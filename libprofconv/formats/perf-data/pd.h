@@ -419,6 +419,8 @@ typedef struct pd_place {
 /* The location of an instruction address in `mode`. An address in no mapping has a location too, but with PD_MODE_NONE it
  * has location 0. Borrowed until the next call. */
 const pd_place *pd_locate(pd_reader *r, uint32_t process, unsigned mode, uint64_t address);
+/* It will be asked for. */
+void pd_locate_soon(const pd_reader *r, uint32_t process, unsigned mode, uint64_t address);
 void pd_kernel_maps_changed(pd_reader *r);
 
 /* ---- records.c ---- */
