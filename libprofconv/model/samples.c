@@ -60,10 +60,10 @@ PFC_COLD static int grow(profconv_builder *b) {
     size_t more = old < 64 ? 64 : old < ((size_t)1 << 21) ? old : old / 2;
     if (more > PFC_MAX_ROWS - old)
         more = PFC_MAX_ROWS - old;
-    /* Near the budget the spare room is given up before the request is. */
+    /* Near the budget the spare room is given up before the request is: a quarter of what is left, since others need some too. */
     uint64_t rows = pfc_mem_left(&m->mem) / (2 * sizeof(profconv_id) + m->values.count * sizeof(int64_t));
-    if (more > rows)
-        more = rows / 2 ? (size_t)(rows / 2) : 1;
+    if (more > rows / 4)
+        more = rows / 4 ? (size_t)(rows / 4) : 1;
     size_t want = old + more;
     int status = PROFCONV_OK;
     for (size_t i = 0; !status && i < m->values.count; i++)
