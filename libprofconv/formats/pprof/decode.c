@@ -193,7 +193,8 @@ int pfc_pprof_read_location(pfc_pprof_reader_state *r, const uint8_t *data, size
     pfc_spool_put(&r->locations, m.address);
     pfc_spool_put(&r->locations, m.folded ? PROFCONV_LOCATION_FOLDED : 0);
     pfc_spool_put(&r->locations, lines);
-    for (const uint64_t *line = r->ids.data; line < r->ids.data + 3 * lines; line += 3) {
+    for (size_t i = 0; i < lines; i++) {
+        const uint64_t *line = &r->ids.data[3 * i];
         pfc_spool_put(&r->locations, line[0]);
         pfc_spool_put(&r->locations, pfc_zigzag((int64_t)line[1]));
         pfc_spool_put(&r->locations, pfc_zigzag((int64_t)line[2]));
