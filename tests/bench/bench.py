@@ -443,13 +443,13 @@ def few_edges(args):
 @row
 def lbr_few_edges(args):
     """last-branch records, few edges → LLVM text"""
-    return lbr_row(args, *few_edges(args))
+    return lbr_row(args, *few_edges(args), llvm_profgen, "llvm-profgen")
 
 
 @row
 def lbr_few_edges_create_llvm_prof(args):
     """the same against create_llvm_prof"""
-    return create_llvm_prof_row(args, *few_edges(args))
+    return lbr_row(args, *few_edges(args), create_llvm_prof, "create_llvm_prof")
 
 
 @row
@@ -464,23 +464,23 @@ def lbr_many_edges(args):
         with open(data + ".part", "wb") as out:
             subprocess.run([synth, branches, program, build_id, vaddr, offset, size, str(lbr_megabytes(args) * 2350)], stdout=out, check=True)
         os.rename(data + ".part", data)
-    return lbr_row(args, data, program)
+    return lbr_row(args, data, program, llvm_profgen, "llvm-profgen")
 
 
-def create_llvm_prof_row(args, data, binary):
+def llvm_profgen(data, binary, out):
+    return [tool("llvm-profgen-19", "llvm-profgen"), "--format=text", "--binary=" + binary, "--perfdata=" + data, "--output=" + out]
+
+
+def create_llvm_prof(data, binary, out):
     """Some of its versions write wrong names of inlined functions; the time is that of the work all the same."""
-    ours, theirs = os.path.join(args.work, "ours.prof"), os.path.join(args.work, "theirs.prof")
-    result = compare(args, [args.profconv, "convert", "-q", "-t", "llvm-text", "--binary", binary, "-o", ours, data],
-                     [tool("create_llvm_prof"), "--binary=" + binary, "--profile=" + data, "--out=" + theirs, "--format=text"])
-    return data, result, "create_llvm_prof"
+    return [tool("create_llvm_prof"), "--binary=" + binary, "--profile=" + data, "--out=" + out, "--format=text"]
 
 
-def lbr_row(args, data, binary):
+def lbr_row(args, data, binary, peer, name):
     ours, theirs = os.path.join(args.work, "ours.prof"), os.path.join(args.work, "theirs.prof")
     result = compare(args, [args.profconv, "convert", "-q", "-t", "llvm-text", "--binary", binary, "-o", ours, data],
-                     [tool("llvm-profgen-19", "llvm-profgen"), "--format=text", "--binary=" + binary, "--perfdata=" + data,
-                      "--output=" + theirs])
-    return data, result, "llvm-profgen"
+                     peer(data, binary, theirs))
+    return data, result, name
 
 
 def parts_of_a_profile(args):
