@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+int pfc_string_equal(profconv_string a, profconv_string b) { return a.size == b.size && memcmp(a.data, b.data, a.size) == 0; }
+
 const char *pfc_parse_u64(const char *p, const char *end, uint64_t *value) {
     const char *start = p;
     uint64_t sum = 0;

@@ -7,6 +7,8 @@
 
 #include "libprofconv/base/mem.h"
 
+/* Byte by byte: strings of a profile may hold NUL. */
+int pfc_string_equal(profconv_string a, profconv_string b);
 /* Parse a number at the start of [p, end): the first byte not consumed, or NULL when there is no digit or it does not
  * fit 64 bits. No sign, no blanks, no prefix. */
 const char *pfc_parse_u64(const char *p, const char *end, uint64_t *value);

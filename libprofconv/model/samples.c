@@ -73,6 +73,13 @@ PFC_COLD static int grow(profconv_builder *b) {
     return status ? status : resize_column(b, COLUMN(m->sample_stacks), want, sizeof(profconv_id));
 }
 
+/* Nonzero, with the builder failed, for an id that no row has. */
+static inline int bad_ids(profconv_builder *b, profconv_id stack, profconv_id label_set) {
+    if (stack >= b->model.stacks.count)
+        return pfc_builder_fail_id(b, "sample: stack", stack);
+    return label_set >= b->model.label_sets.count ? pfc_builder_fail_id(b, "sample: label set", label_set) : PROFCONV_OK;
+}
+
 /* Appends a row of zeros; returns its slot, or 0. */
 PFC_COLD static uint32_t add(profconv_builder *b, profconv_id stack, profconv_id label_set, uint64_t hash) {
     pfc_model *m = &b->model;
@@ -83,14 +90,8 @@ PFC_COLD static uint32_t add(profconv_builder *b, profconv_id stack, profconv_id
         if (known)
             return known;
     }
-    if (stack >= m->stacks.count) {
-        pfc_builder_fail_id(b, "sample: stack", stack);
+    if (bad_ids(b, stack, label_set))
         return 0;
-    }
-    if (label_set >= m->label_sets.count) {
-        pfc_builder_fail_id(b, "sample: label set", label_set);
-        return 0;
-    }
     if (m->sample_stacks.count == m->sample_stacks.capacity && grow(b)) {
         if (!pfc_stopped(b))
             pfc_builder_fail_memory(b);
@@ -205,14 +206,8 @@ static void let_wait(profconv_builder *b, profconv_id stack, profconv_id label_s
     enum { ROW = PFC_SAMPLES_WAITING / 2 };
     const pfc_index *index = &b->index.samples;
     const pfc_model *m = &b->model;
-    if (stack >= m->stacks.count) {
-        pfc_builder_fail_id(b, "sample: stack", stack);
+    if (bad_ids(b, stack, label_set))
         return;
-    }
-    if (label_set >= m->label_sets.count) {
-        pfc_builder_fail_id(b, "sample: label set", label_set);
-        return;
-    }
     if (b->samples_told - b->samples_added == PFC_SAMPLES_WAITING)
         add_first(b);
     pfc_waiting_sample *s = waiting(b, b->samples_told++);

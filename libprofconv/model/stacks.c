@@ -96,16 +96,21 @@ static profconv_id add(profconv_builder *b, profconv_id parent, profconv_id loca
     return id;
 }
 
-/* 0: it is not there, or the builder has failed. *hash: for add(). */
-static inline profconv_id find_callee(profconv_builder *b, profconv_id parent, profconv_id location, uint64_t *hash) {
-    const pfc_model *m = &b->model;
+/* The callee in the next row, or 0. */
+static inline profconv_id find_first(const pfc_model *m, profconv_id parent, profconv_id location) {
     size_t next = (size_t)parent + 1;
-    *hash = 0;
     if (next >= m->stacks.count)
         return 0;
     const profconv_stack *row = &m->stacks.data[next];
-    if (row->parent == parent && row->location == location)
-        return (profconv_id)next;
+    return row->parent == parent && row->location == location ? (profconv_id)next : 0;
+}
+
+/* 0: it is not there, or the builder has failed. *hash: for add(). */
+static inline profconv_id find_callee(profconv_builder *b, profconv_id parent, profconv_id location, uint64_t *hash) {
+    profconv_id first = find_first(&b->model, parent, location);
+    *hash = 0;
+    if (first || (size_t)parent + 1 >= b->model.stacks.count)
+        return first;
     *hash = hash_node(parent, location);
     return find_later(b, parent, location, *hash);
 }
@@ -141,14 +146,11 @@ void pfc_stack_soon(const profconv_builder *b, profconv_id parent) {
 }
 
 profconv_id pfc_stack_first(const profconv_builder *b, profconv_id parent, profconv_id location) {
-    const pfc_model *m = &b->model;
     const pfc_index *index = &b->index.stacks;
-    size_t next = (size_t)parent + 1;
-    if (next < m->stacks.count && m->stacks.data[next].parent == parent && m->stacks.data[next].location == location)
-        return (profconv_id)next;
-    if (index->size)
+    profconv_id first = find_first(&b->model, parent, location);
+    if (!first && index->size)
         PFC_PREFETCH(&index->slots[pfc_index_start(index, hash_node(parent, location)).at]);
-    return 0;
+    return first;
 }
 
 void pfc_stack_next(const profconv_builder *b, profconv_id parent, profconv_id location) {

@@ -147,13 +147,11 @@ int profconv_scale(const profconv_profile *profile, int64_t numerator, uint64_t 
     return pfc_copy_end(&c, status, out);
 }
 
-static int same_text(profconv_string a, profconv_string b) { return a.size == b.size && memcmp(a.data, b.data, a.size) == 0; }
-
 static int64_t total_in(const profconv_profile *base, const profconv_profile *p, const profconv_sample_type *type) {
     for (uint32_t k = 0; k < profconv_profile_rows(base, PROFCONV_TABLE_SAMPLE_TYPE); k++) {
         const profconv_sample_type *t = profconv_profile_sample_type(base, k);
-        if (same_text(profconv_profile_string(base, t->name), profconv_profile_string(p, type->name)) &&
-            same_text(profconv_profile_string(base, t->unit), profconv_profile_string(p, type->unit)))
+        if (pfc_string_equal(profconv_profile_string(base, t->name), profconv_profile_string(p, type->name)) &&
+            pfc_string_equal(profconv_profile_string(base, t->unit), profconv_profile_string(p, type->unit)))
             return profconv_profile_total(base, k);
     }
     return 0;

@@ -6,23 +6,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libprofconv/base/text.h"
 #include "libprofconv/formats/collapsed/collapsed.h"
-
-/* Names in a profile may hold NUL. */
-static int same(profconv_string a, profconv_string b) { return a.size == b.size && memcmp(a.data, b.data, a.size) == 0; }
 
 static profconv_string text_of(const char *text) {
     profconv_string s = {text, strlen(text)};
     return s;
 }
 
-static int is(profconv_string s, const char *text) { return same(s, text_of(text)); }
+static int is(profconv_string s, const char *text) { return pfc_string_equal(s, text_of(text)); }
 
 /* 2: the whole name, 1: the name without modifiers, 0: another. "tracing:name" is no modifier but matches only whole,
  * as no event is asked for by "tracing". */
 static int matches_event(profconv_string event, profconv_string asked) {
     size_t n = asked.size;
-    if (same(event, asked))
+    if (pfc_string_equal(event, asked))
         return 2;
     if (event.size <= n || event.data[n] != ':' || memcmp(event.data, asked.data, n) != 0)
         return 0;
