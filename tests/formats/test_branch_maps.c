@@ -50,6 +50,24 @@ static void test_profgen_round(void **state) {
     free(in.data);
 }
 
+/* Whatever stands at address 1 is from outside for a reader: rows are merged with those, and in one order. */
+static void test_profgen_address_one(void **state) {
+    (void)state;
+    static const char text[] = "0\n4\nffffffffffc00001->81:1\nffffffffffc00001->2:3\n1->2:1\n9->1:1\n";
+    static const char *const base[] = {"profgen-raw.base=400000", NULL};
+    bytes in = {(uint8_t *)(uintptr_t)text, sizeof text - 1};
+    profconv_profile *profile = must_read(in, "profgen-raw", base);
+    bytes out = must_write(profile, "profgen-raw", NULL);
+    equal_text((char *)out.data, "0\n3\n1->2:4\n1->81:1\n9->1:1\n");
+    profconv_profile *back = must_read(out, "profgen-raw", NULL);
+    bytes again = must_write(back, "profgen-raw", NULL);
+    equal_text((char *)again.data, (char *)out.data);
+    profconv_profile_free(back);
+    profconv_profile_free(profile);
+    free(again.data);
+    free(out.data);
+}
+
 /* The relation of the two: a key of one is a key of the other less the file offset of the first executable page. */
 static void test_raw_to_maps(void **state) {
     (void)state;
@@ -248,10 +266,15 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_autofdo_round), cmocka_unit_test(test_profgen_round),
-        cmocka_unit_test(test_raw_to_maps),   cmocka_unit_test(test_contexts_add_up),
-        cmocka_unit_test(test_choosing),      cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_leaves),        cmocka_unit_test(test_zeros_only),
+        cmocka_unit_test(test_autofdo_round),
+        cmocka_unit_test(test_profgen_round),
+        cmocka_unit_test(test_profgen_address_one),
+        cmocka_unit_test(test_raw_to_maps),
+        cmocka_unit_test(test_contexts_add_up),
+        cmocka_unit_test(test_choosing),
+        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_leaves),
+        cmocka_unit_test(test_zeros_only),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,22 +211,38 @@ static void put_row(pfc_buf *buf, uint64_t from, const char *separator, uint64_t
     pfc_buf_char(buf, '\n');
 }
 
-/* Branches by the address of their source, which for those from outside is 1, whatever key that becomes. */
+typedef struct pfc_raw_rows {
+    size_t branch, entry; /* the next of each */
+} pfc_raw_rows;
+
+/* The next branch in the order of this format, by the address of the source, which for one from outside is 1: a branch
+ * of the binary's own from there cannot be told from it, so that both are one row. */
+static int next_branch(const pfc_maps *maps, const pfc_raw_base *base, pfc_raw_rows *at, pfc_map_row *row) {
+    const pfc_map_row *b = at->branch < maps->branches.count ? &maps->branches.data[at->branch] : NULL;
+    const pfc_map_row *e = at->entry < maps->entries.count ? &maps->entries.data[at->entry] : NULL;
+    if (!b && !e)
+        return 0;
+    uint64_t source = b ? b->from - base->shift - (base->external - 1) : 2;
+    int take_b = b && (!e || source == 0 || (source == 1 && b->to <= e->to));
+    int take_e = e && (!b || source > 1 || (source == 1 && e->to <= b->to));
+    row->from = take_b ? b->from - base->shift : base->external;
+    row->to = (take_b ? b->to : e->to) - base->shift;
+    row->count = pfc_add_sat(take_b ? b->count : 0, take_e ? e->count : 0);
+    at->branch += (size_t)take_b;
+    at->entry += (size_t)take_e;
+    return 1;
+}
+
 static void put_branches(pfc_buf *buf, const pfc_maps *maps, const pfc_raw_base *base) {
-    size_t at = 0, entry = 0;
-    pfc_buf_u64(buf, maps->branches.count + maps->entries.count);
+    pfc_raw_rows counting = {0, 0}, at = {0, 0};
+    pfc_map_row row;
+    uint64_t rows = 0;
+    while (next_branch(maps, base, &counting, &row))
+        rows++;
+    pfc_buf_u64(buf, rows);
     pfc_buf_char(buf, '\n');
-    while (at < maps->branches.count || entry < maps->entries.count) {
-        const pfc_map_row *b = at < maps->branches.count ? &maps->branches.data[at] : NULL;
-        const pfc_map_row *e = entry < maps->entries.count ? &maps->entries.data[entry] : NULL;
-        if (!e || (b && b->from - base->shift == base->external - 1)) { /* only address 0 is before it */
-            put_row(buf, b->from - base->shift, "->", b->to - base->shift, b->count);
-            at++;
-        } else {
-            put_row(buf, base->external, "->", e->to - base->shift, e->count);
-            entry++;
-        }
-    }
+    while (next_branch(maps, base, &at, &row))
+        put_row(buf, row.from, "->", row.to, row.count);
 }
 
 static int write_raw(void *user, const profconv_profile *profile, profconv_output *output,
