@@ -4,85 +4,26 @@
  */
 #include "libprofconv/base/mem.h"
 
-#include <stdlib.h>
 #include <string.h>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 #include <time.h>
 
+#include "libprofconv/base/blocks.h"
 #include "libprofconv/base/budget.h"
 #include "libprofconv/base/hash.h"
 #include "libprofconv/base/struct.h"
 
-#if defined(__has_feature)
-#define PFC_HAS(x) __has_feature(x)
-#else
-#define PFC_HAS(x) 0
-#endif
-
-/* Where memory is bounded, large blocks are taken from the system directly: they grow without a copy that lives beside them, and
- * what is freed is gone. malloc would keep holes of up to 32 MiB, and the process would take a tenth more than is counted.
- * Without a bound that is what makes malloc quick: pages that were there before need not be made again (merging 100
- * LLVM profiles took 3 times as long with direct blocks). Checkers of memory watch malloc's blocks only, so they get those. */
-#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !PFC_HAS(address_sanitizer) && !PFC_HAS(memory_sanitizer)
-#define DIRECT ((size_t)256 << 10)
-
-static size_t pages(size_t size) { return (size + 4095) & ~(size_t)4095; }
-
-/* One of the sizes is DIRECT or more. */
-static void *direct_resize(void *p, size_t old_size, size_t new_size) {
-    if (new_size == 0) {
-        (void)munmap(p, pages(old_size));
-        return NULL;
-    }
-    if (new_size > SIZE_MAX - 4096)
-        return NULL;
-    if (old_size >= DIRECT && new_size >= DIRECT) {
-        void *moved = mremap(p, pages(old_size), pages(new_size), MREMAP_MAYMOVE);
-        return moved == MAP_FAILED ? NULL : moved;
-    }
-    void *block;
-    if (new_size >= DIRECT) {
-        block = mmap(NULL, pages(new_size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        block = block == MAP_FAILED ? NULL : block;
-    } else {
-        block = malloc(new_size);
-    }
-    if (!block)
-        return NULL;
-    if (old_size)
-        memcpy(block, p, old_size < new_size ? old_size : new_size);
-    if (old_size >= DIRECT)
-        (void)munmap(p, pages(old_size));
-    else
-        free(p);
-    return block;
-}
-#else
-#define DIRECT SIZE_MAX
-static void *direct_resize(void *p, size_t old_size, size_t new_size) {
-    (void)p, (void)old_size, (void)new_size;
-    return NULL;
-}
-#endif
-
-static void *malloc_resize(void *user, void *p, size_t old_size, size_t new_size) {
-    (void)user, (void)old_size;
-    if (new_size == 0) {
-        free(p);
-        return NULL;
-    }
-    return realloc(p, new_size);
+static void *system_resize(void *user, void *p, size_t old_size, size_t new_size) {
+    (void)user;
+    return pfc_block_resize(p, old_size, new_size, PFC_BLOCKS_LARGE);
 }
 
 static void *bounded_resize(void *user, void *p, size_t old_size, size_t new_size) {
-    return old_size >= DIRECT || new_size >= DIRECT ? direct_resize(p, old_size, new_size)
-                                                    : malloc_resize(user, p, old_size, new_size);
+    (void)user;
+    return pfc_block_resize(p, old_size, new_size, PFC_BLOCKS_BOUNDED);
 }
 
 void pfc_allocator_bounded(profconv_allocator *allocator) {
-    if (allocator->resize == malloc_resize)
+    if (allocator->resize == system_resize)
         allocator->resize = bounded_resize;
 }
 
@@ -93,7 +34,7 @@ static uint64_t make_key(const pfc_mem *mem) {
     uint64_t key = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     key = pfc_hash_mix(key, (uint64_t)(uintptr_t)mem);
-    return pfc_hash_mix(key ^ (uint64_t)now.tv_nsec, (uint64_t)(uintptr_t)malloc_resize);
+    return pfc_hash_mix(key ^ (uint64_t)now.tv_nsec, (uint64_t)(uintptr_t)system_resize);
 }
 
 void pfc_mem_init(pfc_mem *mem, const profconv_allocator *allocator, uint64_t limit) {
@@ -107,7 +48,7 @@ void pfc_mem_init(pfc_mem *mem, const profconv_allocator *allocator, uint64_t li
         mem->limit = 0;
     }
     if (!mem->allocator.resize)
-        mem->allocator.resize = malloc_resize;
+        mem->allocator.resize = system_resize;
 }
 
 /* Takes `size` from both bounds; 0 when it does not fit. */
@@ -208,11 +149,11 @@ int pfc_mem_error(const pfc_mem *mem, profconv_error *error) {
         int shared = mem->budget && pfc_budget_limit(mem->budget) <= mem->limit;
         uint64_t limit = shared ? pfc_budget_limit(mem->budget) : mem->limit;
         uint64_t live = shared ? pfc_budget_live(mem->budget) : mem->live;
-        return profconv_error_set(error, PROFCONV_E_LIMIT, PROFCONV_NO_OFFSET, 0,
-                                  "max_memory of %llu bytes reached, %llu in use and %llu or more needed: raise it, or let "
-                                  "stacks be shortened (on_limit=truncate)",
-                                  (unsigned long long)limit, (unsigned long long)live,
-                                  (unsigned long long)mem->wanted);
+        return profconv_error_set(
+            error, PROFCONV_E_LIMIT, PROFCONV_NO_OFFSET, 0,
+            "max_memory of %llu bytes reached, %llu in use and %llu or more needed: raise it, or let "
+            "stacks be shortened (on_limit=truncate)",
+            (unsigned long long)limit, (unsigned long long)live, (unsigned long long)mem->wanted);
     }
     case PROFCONV_E_INVALID:
         return profconv_error_set(error, PROFCONV_E_INVALID, PROFCONV_NO_OFFSET, 0,

@@ -22,9 +22,10 @@ typedef struct pfc_mem {
     int failed;         /* 0, or the status of the first failed request (PROFCONV_E_NOMEM or _LIMIT) */
 } pfc_mem;
 
-/* allocator NULL: malloc; limit 0: none. */
+/* allocator NULL: the library's own (blocks.h); limit 0: none. */
 void pfc_mem_init(pfc_mem *mem, const profconv_allocator *allocator, uint64_t limit);
-/* Where it is malloc: the one for what is bounded, which gives freed memory back at once. Blocks of the two do not mix. */
+/* Where it is the library's own: the one for what is bounded, which gives freed memory back at once. Blocks of the two do not
+ * mix. */
 void pfc_allocator_bounded(profconv_allocator *allocator);
 /* As profconv_allocator.resize. NULL for new_size > 0 means failure; mem->failed says which. */
 void *pfc_resize(pfc_mem *mem, void *p, size_t old_size, size_t new_size);

@@ -37,7 +37,7 @@ MEMORY = {"malloc", "calloc", "realloc", "reallocarray", "free", "strdup", "strn
           "getdelim", "posix_memalign", "aligned_alloc", "scandir", "realpath", "open_memstream"}
 # Who may call them: the one file behind every allocation, and symbolize/ for what libelf and libiberty hand over to be freed,
 # and for resolving a path into a buffer of its own.
-MEMORY_HOMES = [("libprofconv/base/mem.c.o", MEMORY), ("libprofconv/symbolize/", {"free", "realpath"})]
+MEMORY_HOMES = [("libprofconv/base/blocks.c.o", MEMORY), ("libprofconv/symbolize/", {"free", "realpath"})]
 
 
 def plain(symbol):
