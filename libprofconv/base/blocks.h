@@ -7,8 +7,8 @@
 
 #include <stddef.h>
 
-/* Blocks of so many bytes are taken from the system. */
-#define PFC_BLOCKS_LARGE ((size_t)1 << 20)
+/* Blocks of so many bytes are taken from the system. (Tables; what is kept in pieces, of 1 MiB at most, stays below.) */
+#define PFC_BLOCKS_LARGE ((size_t)3 << 19)
 /* The same where memory is bounded. */
 #define PFC_BLOCKS_BOUNDED ((size_t)256 << 10)
 

@@ -394,6 +394,41 @@ static void branches_off(void **state) {
     profconv_profile_free(q);
 }
 
+/* A sample type that another tool named as branch records are named: the samples stay samples. */
+static void names_of_branch_columns(void **state) {
+    (void)state;
+    static const char *const names[] = {"address", "range", "branch", "branch_mispredicted"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        profconv_builder *b = NULL;
+        profconv_report *report;
+        profconv_sample_type type = {0};
+        char expected[64];
+        int64_t value = 7;
+        assert_int_equal(profconv_builder_new(&b, NULL, NULL, NULL), 0);
+        assert_int_equal(profconv_report_new(&report, NULL, NULL), 0);
+        type.name = profconv_builder_cstring(b, names[i]);
+        type.unit = profconv_builder_cstring(b, "count");
+        profconv_builder_sample_type(b, &type);
+        profconv_line line = {0};
+        line.function = add_function(b, "main", 0);
+        profconv_id stack = profconv_builder_stack(b, 0, add_location(b, 0, 0, &line, 1));
+        profconv_builder_sample(b, profconv_builder_stack(b, stack, add_location(b, 0, 0, &line, 1)), 0, 0, &value, 1);
+        profconv_info info = {0};
+        info.default_sample_type = type.name;
+        profconv_builder_set_info(b, &info);
+        profconv_profile *p = freeze(b), *q = through(p, NULL, report);
+        snprintf(expected, sizeof expected, "%s_samples", names[i]);
+        assert_int_equal(profconv_profile_rows(q, PROFCONV_TABLE_SAMPLE_TYPE), 1);
+        assert_string_equal(profconv_profile_string(q, profconv_profile_sample_type(q, 0)->name).data, expected);
+        assert_string_equal(profconv_profile_string(q, profconv_profile_info(q)->default_sample_type).data, expected);
+        assert_int_equal(profconv_profile_total(q, 0), 7);
+        assert_int_equal(noted(report, PROFCONV_NOTE_INFO, "sample-type-renamed"), 1);
+        profconv_report_free(report);
+        profconv_profile_free(p);
+        profconv_profile_free(q);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trips),
@@ -407,6 +442,7 @@ int main(void) {
         cmocka_unit_test(branch_mappings),
         cmocka_unit_test(branch_rows),
         cmocka_unit_test(branches_off),
+        cmocka_unit_test(names_of_branch_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

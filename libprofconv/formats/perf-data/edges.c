@@ -9,7 +9,7 @@
  */
 #include "libprofconv/formats/perf-data/pd.h"
 
-enum { BITS_LEAST = 6, BITS_FIRST = 14, BITS_MOST = 18, WAYS = 4, LEAVES = 1 << 16 };
+enum { BITS_LEAST = 6, BITS_FIRST = 10, BITS_MOST = 18, WAYS = 4, LEAVES_FIRST = 1 << 10, LEAVES_MOST = 1 << 16 };
 
 /* There are more ranges than entries, and they are small: they get twice the slots. */
 static size_t range_slots(const pd_edges *e) { return (size_t)2 << e->bits; }
@@ -58,11 +58,16 @@ static void free_tables(pd_reader *r) {
     e->ranges = NULL;
 }
 
+static void free_leaves(pd_reader *r) {
+    pd_edges *e = &r->edges;
+    pfc_free(&r->mem, e->leaves, sizeof *e->leaves * e->leaf_count);
+    e->leaves = NULL;
+    e->leaf_count = 0;
+}
+
 void pd_edges_free(pd_reader *r) {
     free_tables(r);
-    pfc_free(&r->mem, r->edges.leaves, sizeof *r->edges.leaves * r->edges.leaf_count);
-    r->edges.leaves = NULL;
-    r->edges.leaf_count = 0;
+    free_leaves(r);
 }
 
 /* A sixteenth of the memory that is allowed. */
@@ -164,17 +169,30 @@ void pd_range_add(pd_reader *r, size_t slot, profconv_id begin, profconv_id end)
     profconv_builder_range(r->builder, begin, end, 1);
 }
 
+/* A slot for each location, up to a bound and to a sixteenth of the memory that is allowed. */
+static int reserve_leaves(pd_reader *r, profconv_id location) {
+    pd_edges *e = &r->edges;
+    size_t count = LEAVES_FIRST;
+    while (count <= location && count < LEAVES_MOST)
+        count *= 4;
+    while (count > 16 && count * sizeof *e->leaves > r->mem.limit / 16)
+        count /= 2;
+    if (count <= e->leaf_count)
+        return 0;
+    for (size_t i = 0; i < e->leaf_count; i++)
+        flush_leaf(r, &e->leaves[i]);
+    free_leaves(r);
+    e->leaves = (pd_leaf *)pfc_alloc_zero(&r->mem, count * sizeof *e->leaves);
+    if (!e->leaves)
+        return -1;
+    e->leaf_count = count;
+    return 0;
+}
+
 int pd_leaf_add(pd_reader *r, profconv_id location) {
     pd_edges *e = &r->edges;
-    if (!e->leaves) {
-        size_t count = LEAVES;
-        while (count > 16 && count * sizeof *e->leaves > r->mem.limit / 16)
-            count /= 2;
-        e->leaves = (pd_leaf *)pfc_alloc_zero(&r->mem, count * sizeof *e->leaves);
-        if (!e->leaves)
-            return -1;
-        e->leaf_count = count;
-    }
+    if (location >= e->leaf_count && reserve_leaves(r, location))
+        return -1;
     pd_leaf *leaf = &e->leaves[location & (e->leaf_count - 1)];
     if (leaf->location == location) {
         leaf->count++;

@@ -8,7 +8,7 @@
  */
 #include "libprofconv/formats/perf-data/pd.h"
 
-#define CHUNK (1u << 20)
+#define CHUNK (1u << 17) /* two records of the largest size */
 
 typedef struct pd_chunk {
     size_t used, live; /* bytes; records not yet delivered */

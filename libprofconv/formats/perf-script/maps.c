@@ -148,7 +148,8 @@ ps_thread *ps_thread_get(ps_reader *r, int64_t tid) {
 }
 
 int ps_maps_init(ps_reader *r) {
-    r->places = (ps_place *)pfc_alloc_zero(&r->mem, sizeof *r->places << PS_PLACE_BITS);
+    r->place_bits = PS_PLACE_BITS_FIRST;
+    r->places = (ps_place *)pfc_alloc_zero(&r->mem, sizeof *r->places << r->place_bits);
     return r->places && add_process(r, -1) == 0 ? 0 : ps_failed(r);
 }
 
@@ -163,7 +164,7 @@ void ps_maps_free(ps_reader *r) {
     PFC_VEC_FREE(&r->mem, &r->dsos);
     pfc_index_free(&r->mem, &r->dso_index);
     PFC_VEC_FREE(&r->mem, &r->kernel_maps.rows);
-    pfc_free(&r->mem, r->places, r->places ? sizeof *r->places << PS_PLACE_BITS : 0);
+    pfc_free(&r->mem, r->places, r->places ? sizeof *r->places << r->place_bits : 0);
 }
 
 /* ---- record lines ---- */
@@ -247,7 +248,7 @@ static int kernel_map(ps_reader *r, const map_line *m) {
         return ps_failed(r);
     if (r->kernel_maps.rows.count >= MAPS_MOST || start >= end)
         return 0;
-    memset(r->places, 0, sizeof *r->places << PS_PLACE_BITS);
+    memset(r->places, 0, sizeof *r->places << r->place_bits);
     return insert(&r->mem, &r->kernel_maps, &map) ? ps_failed(r) : 0;
 }
 
@@ -384,12 +385,33 @@ static const ps_map *only_binary(ps_reader *r, ps_map *map) {
     return map->dso == PS_NONE ? NULL : map;
 }
 
+/* Bigger when there are many more misses than slots. Without memory for it the old one stays, and the reader ends with
+ * that. */
+static void grow_places(ps_reader *r) {
+    unsigned bits = r->place_bits + 2;
+    r->place_misses = 0;
+    ps_place *places = bits > PS_PLACE_BITS_MOST ? NULL : (ps_place *)pfc_alloc_zero(&r->mem, sizeof *places << bits);
+    if (!places)
+        return;
+    pfc_free(&r->mem, r->places, sizeof *r->places << r->place_bits);
+    r->places = places;
+    r->place_bits = bits;
+}
+
+static ps_place *cached(const ps_reader *r, uint32_t serial, uint64_t address) {
+    uint64_t hash = (address ^ (uint64_t)serial << 40) * UINT64_C(0x9e3779b97f4a7c15);
+    return &r->places[hash >> (64 - r->place_bits)];
+}
+
 const ps_place *ps_locate(ps_reader *r, uint32_t process, uint64_t address) {
     uint32_t serial = r->processes.data[process].serial;
-    uint64_t hash = (address ^ (uint64_t)serial << 40) * UINT64_C(0x9e3779b97f4a7c15);
-    ps_place *place = &r->places[hash >> (64 - PS_PLACE_BITS)];
+    ps_place *place = cached(r, serial, address);
     if (place->serial == serial && place->address == address)
         return place;
+    if (++r->place_misses >> (r->place_bits + 1)) {
+        grow_places(r);
+        place = cached(r, serial, address);
+    }
     ps_map only;
     const ps_map *map = ps_map_find(r, process, address);
     place->address = place->value = address;

@@ -54,7 +54,8 @@ typedef struct ps_place {
     profconv_id location;
 } ps_place;
 
-#define PS_PLACE_BITS 14
+#define PS_PLACE_BITS_FIRST 8
+#define PS_PLACE_BITS_MOST 14
 #define PS_NAMED 16u
 
 /* ---- lines that come again ---- */
@@ -163,7 +164,9 @@ typedef struct ps_reader {
     uint32_t next_serial;
     uint64_t map_rows;
     int have_user_maps;
-    ps_place *places;
+    ps_place *places; /* a cache of 1 << place_bits */
+    unsigned place_bits;
+    uint64_t place_misses; /* since it has this size */
 
     PFC_VEC(ps_line) lines; /* [0]: none; of this generation (lines.c) */
     pfc_index line_index;

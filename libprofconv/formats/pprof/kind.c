@@ -2,7 +2,7 @@
  *
  * What names mean: a pprof says what a mapping or a column is by its name alone.
  */
-#include "libprofconv/formats/pprof/reader.h"
+#include "libprofconv/formats/pprof/kind.h"
 
 #include <string.h>
 

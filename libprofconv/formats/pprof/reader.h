@@ -12,6 +12,7 @@
 #include <protobuf-c/protobuf-c.h>
 
 #include "libprofconv/base/cursor.h"
+#include "libprofconv/formats/pprof/kind.h"
 #include "libprofconv/formats/pprof/trie.h"
 #include "libprofconv/formats/pprof/wire.h"
 
@@ -35,15 +36,6 @@ typedef struct pfc_pprof_label_set {
     uint32_t size;
     uint32_t id; /* finish: label set of the builder + 1; 0: not made yet */
 } pfc_pprof_label_set;
-
-/* What a column of values becomes. */
-typedef enum pfc_pprof_column {
-    PFC_PPROF_SAMPLES,
-    PFC_PPROF_BRANCH,
-    PFC_PPROF_MISPREDICTED,
-    PFC_PPROF_RANGE,
-    PFC_PPROF_ADDRESS
-} pfc_pprof_column;
 
 typedef PFC_VEC(uint64_t) pfc_pprof_numbers;
 
@@ -133,12 +125,6 @@ enum {
 
 /* finish_samples.c: the part of it after the tables. By location row: the builder's id, and the flags above. */
 int pfc_pprof_finish_samples(pfc_pprof_reader_state *r, const profconv_id *locations, const uint8_t *location_flags);
-
-/* kind.c */
-uint32_t pfc_pprof_mapping_kind(profconv_string file, int first);
-uint32_t pfc_pprof_value_role(profconv_string name, profconv_string unit, int first, int counted);
-
-pfc_pprof_column pfc_pprof_column_of(profconv_string name, profconv_string unit);
 
 #define PFC_PPROF_EXTERNAL "[external]"
 

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "libprofconv/formats/pprof/kind.h"
+
 enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM, LABEL_UNIT };
 
 /* ---- samples ---- */
@@ -214,12 +216,48 @@ static void comment_ids(pfc_pprof_writer_state *w) {
                             "facts about the recording are left to its comments");
 }
 
+/* Whether name and unit say that the rows are branch records, which those of a sample type are not. */
+static int is_branch_name(const pfc_pprof_writer_state *w, const profconv_sample_type *row) {
+    return pfc_pprof_column_of(profconv_profile_string(w->profile, row->name),
+                               profconv_profile_string(w->profile, row->unit)) != PFC_PPROF_SAMPLES;
+}
+
+static uint32_t type_name(pfc_pprof_writer_state *w, const profconv_sample_type *row) {
+    static const profconv_string suffix = {"_samples", 8};
+    return is_branch_name(w, row) ? pfc_pprof_joined(w, profconv_profile_string(w->profile, row->name), "", suffix)
+                                  : pfc_pprof_string_of(w, row->name);
+}
+
+static void write_sample_types(pfc_pprof_writer_state *w, uint32_t types) {
+    uint64_t renamed = 0;
+    for (uint32_t i = 0; i < types; i++) {
+        const profconv_sample_type *row = profconv_profile_sample_type(w->profile, i);
+        pfc_pprof_put(&w->out, 1, type_name(w, row));
+        pfc_pprof_put(&w->out, 2, pfc_pprof_string_of(w, row->unit));
+        pfc_pprof_end(&w->out, PFC_PB_SAMPLE_TYPE);
+        renamed += is_branch_name(w, row) ? 1u : 0u;
+    }
+    if (renamed)
+        profconv_report_add(w->report, PROFCONV_NOTE_INFO, "sample-type-renamed", renamed, 0, PROFCONV_NO_OFFSET, 0,
+                            "sample types got \"_samples\" to their names, which are those of branch records");
+}
+
+/* The name that the type shown by default has got; a name that no sample type has stays. */
+static uint32_t default_name(pfc_pprof_writer_state *w, profconv_id shown) {
+    for (uint32_t i = 0; shown && i < profconv_profile_rows(w->profile, PROFCONV_TABLE_SAMPLE_TYPE); i++) {
+        const profconv_sample_type *row = profconv_profile_sample_type(w->profile, i);
+        if (row->name == shown)
+            return type_name(w, row);
+    }
+    return pfc_pprof_string_of(w, shown);
+}
+
 /* The last strings get their indexes here, then the table is written. */
 static void write_facts(pfc_pprof_writer_state *w) {
     const profconv_info *info = profconv_profile_info(w->profile);
     uint32_t drop = pfc_pprof_string_of(w, info->drop_frames);
     uint32_t keep = pfc_pprof_string_of(w, info->keep_frames);
-    uint32_t shown = pfc_pprof_string_of(w, info->default_sample_type);
+    uint32_t shown = default_name(w, info->default_sample_type);
     uint32_t doc = pfc_pprof_string_of(w, info->doc_url);
     if (info->period_type || info->period_unit)
         write_value_type(w, PFC_PB_PERIOD_TYPE, info->period_type, info->period_unit);
@@ -247,10 +285,7 @@ static int write_profile(pfc_pprof_writer_state *w) {
     if (PFC_VEC_RESERVE(&w->mem, &w->values, columns + (size_t)1))
         return pfc_mem_error(&w->mem, w->out.error);
     memset(w->values.data, 0, (columns + (size_t)1) * sizeof(int64_t));
-    for (uint32_t i = 0; i < types; i++) {
-        const profconv_sample_type *row = profconv_profile_sample_type(p, i);
-        write_value_type(w, PFC_PB_SAMPLE_TYPE, row->name, row->unit);
-    }
+    write_sample_types(w, types);
     if (branch_types)
         pfc_pprof_branch_types(w, 1);
     write_samples(w, types, columns);
