@@ -188,12 +188,13 @@ int lp_read_maps(lp_reader *r, const uint8_t *text, size_t size) {
     pfc_buf_init(&buf, &r->mem);
     while (!r->mem.failed && lp_next_line(text, size, &at, &line)) {
         lp_map m;
+        lp_text plain = line; /* what attributes are taken from: `buf` is of one line only */
         if (known.count && memchr(line.data, '$', line.size) && expand(&known, line, &buf) == 0) {
             line.data = buf.size ? buf.data : "";
             line.size = buf.size;
         }
         int got = parse_map(r, line, &m);
-        if (got == 0 && read_attribute(r, &known, line))
+        if (got == 0 && read_attribute(r, &known, plain))
             break;
         if (got <= 0)
             continue;
