@@ -26,7 +26,8 @@
 #define PFC_HAS(x) 0
 #endif
 
-#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !PFC_HAS(address_sanitizer) && !PFC_HAS(memory_sanitizer)
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !PFC_HAS(address_sanitizer) && \
+    !PFC_HAS(memory_sanitizer) && !PFC_HAS(thread_sanitizer)
 #include <sys/mman.h>
 
 #define PAGE ((size_t)4 << 10)

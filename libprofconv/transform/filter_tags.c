@@ -102,8 +102,8 @@ static int add_frame(pfc_frame_filter *f, profconv_id set, profconv_id key, uint
     if (values && !failed) {
         const char *name = text.data ? text.data : "";
         pfc_tag_frame row = {0, look(f, name, profconv_profile_string(c->from, key).data)};
-        row.frame =
-            pfc_copy_pseudo(c, 0, profconv_builder_string(c->builder, name, text.size), pfc_copy_string(c, key));
+        profconv_id function = profconv_builder_string(c->builder, name, text.size); /* before the file: the order of rows */
+        row.frame = pfc_copy_pseudo(c, 0, function, pfc_copy_string(c, key));
         failed = PFC_VEC_PUSH(&c->mem, &f->tags, row) != 0;
         *count += !failed;
     }

@@ -506,7 +506,8 @@ static void test_failures(void **state) {
     (void)state;
     expect_failure("empty", NULL, PROFCONV_E_FORMAT, "no event is described");
     expect_failure("events", "perf-data.pid=77", PROFCONV_E_EMPTY, "left out by the settings");
-    expect_failure("events", "perf-data.event=branches", PROFCONV_E_EMPTY, "left out by the settings");
+    expect_failure("events", "perf-data.event=branches", PROFCONV_E_EMPTY,
+                   "left out by the settings: no event is called branches; the recording has ");
     expect_failure("events", "perf-data.strict=yes", PROFCONV_E_FORMAT, "8 bytes behind its last field");
     expect_failure("events", "perf-data.pid=x", PROFCONV_E_INVALID, "numbers or ranges");
     expect_failure("events", "perf-data.time=5", PROFCONV_E_INVALID, "START,STOP");

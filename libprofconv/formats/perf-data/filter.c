@@ -113,6 +113,46 @@ int pd_filter_recheck(pd_reader *r) {
     return 0;
 }
 
+/* The names of the recording's events, as many as fit into a message. */
+static void put_event_names(pd_reader *r, pfc_buf *names) {
+    enum { SHOWN = 8 };
+    pfc_buf name;
+    pfc_buf_init(&name, &r->mem);
+    for (size_t i = 0; i < r->events.count && i < SHOWN; i++) {
+        pfc_buf_clear(&name);
+        pd_event_name(r, &r->events.data[i], &name);
+        pfc_buf_text(names, i ? ", " : "");
+        pfc_buf_add(names, name.data, name.size);
+    }
+    if (r->events.count > SHOWN)
+        pfc_buf_text(names, ", ...");
+    pfc_buf_char(names, 0);
+    pfc_buf_free(&name);
+}
+
+int pd_filter_nothing(pd_reader *r) {
+    int wanted = 0, status;
+    for (size_t i = 0; i < r->events.count; i++)
+        wanted |= pd_event_wanted(r, &r->events.data[i]);
+    if (wanted)
+        return profconv_error_set(r->error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
+                                  "all of %llu samples were left out by the settings (event, pid, tid, comm, cpu, time)",
+                                  (unsigned long long)r->counts.samples);
+    pfc_buf names;
+    pfc_buf_init(&names, &r->mem);
+    put_event_names(r, &names);
+    if (names.failed)
+        status = pfc_mem_error(&r->mem, r->error);
+    else
+        status = profconv_error_set(r->error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
+                                    "all of %llu samples were left out by the settings: no event is called %s; the recording "
+                                    "has %s",
+                                    (unsigned long long)r->counts.samples,
+                                    profconv_options_item(r->options, PD_SCOPE, "event", 0), names.data);
+    pfc_buf_free(&names);
+    return status;
+}
+
 static int64_t signed_id(uint32_t id) { return id == UINT32_MAX ? -1 : (int64_t)id; }
 
 int pd_sample_wanted(pd_reader *r, const pd_sample *s, uint32_t thread) {

@@ -600,6 +600,8 @@ int pd_filter_settle(pd_reader *r);
 int pd_event_wanted(pd_reader *r, pd_event *event);
 /* After the last record: fails when a filter was used on an event whose name came later and says otherwise. */
 int pd_filter_recheck(pd_reader *r);
+/* The error for a recording of which no sample is wanted. */
+int pd_filter_nothing(pd_reader *r);
 int pd_sample_wanted(pd_reader *r, const pd_sample *sample, uint32_t thread);
 profconv_id pd_label_set(pd_reader *r, uint32_t thread, const pd_sample *sample);
 

@@ -172,9 +172,7 @@ static int check_content(pd_reader *r) {
         return profconv_error_set(r->error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0, "no sample among %llu records",
                                   records);
     if (c->filtered)
-        return profconv_error_set(r->error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
-                                  "all of %llu samples were left out by the settings (event, pid, tid, comm, cpu, time)",
-                                  samples);
+        return pd_filter_nothing(r);
     return profconv_error_set(r->error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
                               "none of %llu samples can be used: %llu malformed, %llu of unknown events", samples,
                               (unsigned long long)c->malformed, (unsigned long long)c->unknown_id);
