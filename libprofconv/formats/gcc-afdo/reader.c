@@ -154,7 +154,7 @@ static int read_position(pfc_gcc_in *in, profconv_id source, uint64_t *total) {
     for (uint32_t i = 0; i < targets; i++) {
         uint32_t tag = pfc_u32(&in->c);
         uint64_t index = counter(&in->c);
-        pfc_gcc_name callee;
+        pfc_gcc_name callee = {0};
         if (tag != PFC_GCC_INDIRECT_CALL)
             return profconv_error_set(in->error, PROFCONV_E_FORMAT, pfc_cursor_offset(&in->c), 0,
                                       "offset 0x%llx: call target of kind %u, %u expected",
@@ -170,7 +170,7 @@ static int read_position(pfc_gcc_in *in, profconv_id source, uint64_t *total) {
 /* Name, counts of calls and positions, positions; the call sites follow. Totals are not in the file: they are the sums.
  */
 static int open_function(pfc_gcc_in *in, profconv_source *row) {
-    pfc_gcc_name name;
+    pfc_gcc_name name = {0};
     int status = read_name(in, pfc_u32(&in->c), &name);
     uint32_t positions = pfc_u32(&in->c), calls = pfc_u32(&in->c);
     if (status != PROFCONV_OK)
