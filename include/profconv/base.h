@@ -118,6 +118,10 @@ PROFCONV_API int profconv_error_set(profconv_error *error, int status, uint64_t 
  * `old_size` is always what was asked for before, so accounting can be exact. The block is aligned as
  * malloc's. It may be called from any thread that uses an object made with it. NULL for new_size > 0
  * means failure and leaves the old block as it was.
+ *
+ * Where none is given, blocks come from malloc, and on Linux those of 1.5 MiB and more from mmap, with huge pages where the
+ * system has them (MADV_HUGEPAGE). A program that wants all of them from its malloc gives an allocator that calls realloc and
+ * free.
  */
 typedef struct profconv_allocator {
     size_t struct_size;
@@ -138,8 +142,8 @@ enum {
 typedef struct profconv_limits {
     size_t struct_size;
     /** Bytes that a conversion holds at a time: the profile, its reader, passes and writer, the buffers of inputs and output, and
-     *  what elfutils holds of binaries, estimated. With malloc the process stays within it by a few percent, its own code and stacks
-     *  aside. A profile that was read keeps the bound, for all that is made from it. Default: no bound. */
+     *  what elfutils holds of binaries, estimated. With the library's own allocator the process stays within it by a few percent,
+     *  its own code and stacks aside. A profile that was read keeps the bound, for all that is made from it. Default: no bound. */
     uint64_t max_memory;
     uint64_t max_inflated;      /* bytes an input may inflate to; default 64 GiB */
     uint32_t max_inflate_ratio; /* inflated / compressed, tested past 16 MiB of output; default 2000 */

@@ -24,7 +24,7 @@ typedef struct profconv_output profconv_output;
 /** How an input or output is made. Zero-initialise, set struct_size. A NULL pointer means all defaults. */
 typedef struct profconv_io_options {
     size_t struct_size;
-    const profconv_allocator *allocator; /* NULL: malloc */
+    const profconv_allocator *allocator; /* NULL: the library's own */
     const profconv_limits *limits;       /* max_inflated and max_inflate_ratio are used here */
     int raw;                             /* inputs: nonzero hands out gzip bytes as they are */
     int reserved;
