@@ -298,6 +298,41 @@ static void test_notes(void **state) {
     free(in.data);
 }
 
+/* Functions whose line would be a comment, a line of the function before or a context are left out and counted. */
+static void test_names_that_begin_lines(void **state) {
+    (void)state;
+    static const char *const names[] = {"#if", " main", "[a]", "ok", "a #"};
+    profconv_builder *b = NULL;
+    profconv_profile *profile = NULL;
+    profconv_report *report = NULL;
+    profconv_error error;
+    bytes out;
+    assert_int_equal(profconv_builder_new(&b, NULL, NULL, NULL), PROFCONV_OK);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        profconv_source row = {0};
+        row.name = profconv_builder_cstring(b, names[i]);
+        row.total = 10 - i;
+        row.head = 1;
+        profconv_builder_source(b, &row);
+    }
+    assert_int_equal(profconv_builder_freeze(b, &profile, &error), PROFCONV_OK);
+    profconv_builder_free(b);
+    assert_int_equal(profconv_report_new(&report, NULL, NULL), PROFCONV_OK);
+    assert_int_equal(write_as(profile, "llvm-text", NULL, report, &out, &error), PROFCONV_OK);
+    equal_text((char *)out.data, "ok:7:1\na #:6:1\n");
+    assert_int_equal(find_note(report, "name-start").kind, PROFCONV_NOTE_DROPPED);
+    assert_int_equal(find_note(report, "name-start").count, 3);
+    profconv_report_free(report);
+    profconv_profile_free(profile);
+    free(out.data);
+    bytes in = seed("llvm-binary/name_like_comment.bin");
+    profile = must_read(in, NULL, NULL);
+    assert_int_equal(write_as(profile, "llvm-text", NULL, NULL, &out, &error), PROFCONV_E_EMPTY);
+    assert_non_null(strstr(error.message, "'#'"));
+    profconv_profile_free(profile);
+    free(in.data);
+}
+
 static void test_refused(void **state) {
     (void)state;
     refused("llvm-text/bad_header.prof", "llvm-text", PROFCONV_E_FORMAT, "line 1");
@@ -392,6 +427,7 @@ int main(void) {
         cmocka_unit_test(test_binary_bytes),
         cmocka_unit_test(test_extbinary_settings),
         cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_names_that_begin_lines),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_longest_line),

@@ -15,6 +15,7 @@ typedef struct pfc_text_out {
     int probes;
     uint64_t numeric_callees; /* call sites whose name begins with a digit */
     uint64_t broken_names;    /* functions and targets whose name holds a line end */
+    uint64_t odd_names;       /* functions whose name would make another line of theirs */
     PFC_VEC(struct pfc_text_frame) stack;
 } pfc_text_out;
 struct pfc_text_frame {
@@ -194,6 +195,15 @@ static void add_notes(const pfc_text_out *o, profconv_report *report) {
     if (o->broken_names)
         profconv_report_add(report, PROFCONV_NOTE_DROPPED, "line-end-in-name", o->broken_names, 0, PROFCONV_NO_OFFSET,
                             0, "functions and targets whose name holds a line end or a NUL");
+    if (o->odd_names)
+        profconv_report_add(report, PROFCONV_NOTE_DROPPED, "name-start", o->odd_names, 0, PROFCONV_NO_OFFSET, 0,
+                            "functions whose name begins with '#', '[' or a blank");
+}
+
+/* A function's line that begins so is a comment, a line of the function before, or a context. */
+static int odd_top(const pfc_text_out *o, uint32_t top) {
+    profconv_string name = profconv_profile_string(o->profile, profconv_profile_source(o->profile, top)->name);
+    return !o->view->context && name.size && (*name.data == '#' || *name.data == ' ' || *name.data == '[');
 }
 
 static int write_functions(pfc_text_out *o) {
@@ -201,6 +211,8 @@ static int write_functions(pfc_text_out *o) {
     for (uint32_t i = 0; status == PROFCONV_OK && i < o->view->top_count; i++) {
         if (broken_top(o, o->view->tops[i]))
             o->broken_names++;
+        else if (odd_top(o, o->view->tops[i]))
+            o->odd_names++;
         else
             status = put_function(o, o->view->tops[i]);
     }
@@ -229,7 +241,8 @@ static int write_text(void *user, const profconv_profile *profile, profconv_outp
         status = write_functions(&o);
         if (status == PROFCONV_OK && profconv_output_offset(output) == 0)
             status = profconv_error_set(error, PROFCONV_E_EMPTY, PROFCONV_NO_OFFSET, 0,
-                                        "every function's name holds a line end or a NUL, which text cannot hold");
+                                        "every function's name holds a line end or a NUL, or begins with '#', '[' or a blank, which "
+                                        "text cannot hold");
         if (status == PROFCONV_OK)
             add_notes(&o, report);
         PFC_VEC_FREE(&mem, &o.stack);
