@@ -4,8 +4,7 @@
  *
  * Tables of many megabytes are looked into at random. With pages of 4 KiB most of such a look is the search for the
  * page, so large blocks ask for huge ones (reading a pprof of 51 MB: two thirds of the time). They begin where a huge
- * page does, also after they have grown: the system moves such pages as they are. Only what is wholly inside of a block
- * becomes huge, so a process holds no more than its blocks have; what it has not come to yet may be there already.
+ * page does. A block that cannot grow in its place is copied: moved page by page, it would keep its small ones.
  *
  * Where memory is bounded, blocks are direct from a much smaller size on: they grow without a copy that lives beside
  * them, and what is freed is gone. malloc would keep holes of up to 32 MiB, and the process would take a tenth more
@@ -68,24 +67,26 @@ static void *map(size_t size) {
     return p;
 }
 
-/* Both sizes in whole pages. */
-static void *remap(void *p, size_t old_size, size_t new_size) {
-    void *moved;
-    if (new_size <= old_size || new_size < HUGE_PAGE) {
-        moved = mremap(p, old_size, new_size, MREMAP_MAYMOVE);
-        return moved == MAP_FAILED ? NULL : moved;
+/* Copies a block, and gives back what it has copied: old and new are never there in full. */
+static void move(char *to, char *from, size_t size) {
+    for (size_t at = 0; at < size; at += HUGE_PAGE) {
+        size_t n = size - at < HUGE_PAGE ? size - at : HUGE_PAGE;
+        memcpy(to + at, from + at, n);
+        unmap(from + at, n);
     }
-    if (old_size >= HUGE_PAGE && mremap(p, old_size, new_size, 0) == p)
-        return p;
-    void *place = map(new_size);
-    if (!place)
+}
+
+/* Both sizes in whole pages. Where memory is bounded, the block goes where the system puts it, and may lose its alignment.
+ * (mremap to a place of our choice would spare the copy; valgrind then takes what the block gained for bad.) */
+static void *remap(void *p, size_t old_size, size_t new_size, int bounded) {
+    void *moved = mremap(p, old_size, new_size, bounded ? MREMAP_MAYMOVE : 0);
+    if (moved != MAP_FAILED)
+        return moved;
+    if (bounded || !(moved = map(new_size)))
         return NULL;
-    moved = mremap(p, old_size, new_size, MREMAP_MAYMOVE | MREMAP_FIXED, place);
-    if (moved == MAP_FAILED) {
-        unmap(place, new_size);
-        return NULL;
-    }
-    ask_for_huge(moved, new_size);
+    size_t kept = old_size < new_size ? old_size : new_size;
+    move(moved, p, kept);
+    unmap((char *)p + kept, old_size - kept);
     return moved;
 }
 
@@ -98,7 +99,7 @@ static void *direct_resize(void *p, size_t old_size, size_t new_size, size_t dir
     if (new_size > SIZE_MAX - HUGE_PAGE - PAGE)
         return NULL;
     if (old_size >= direct && new_size >= direct)
-        return remap(p, pages(old_size, direct), pages(new_size, direct));
+        return remap(p, pages(old_size, direct), pages(new_size, direct), direct == PFC_BLOCKS_BOUNDED);
     void *block = new_size >= direct ? map(pages(new_size, direct)) : malloc(new_size);
     if (!block)
         return NULL;
