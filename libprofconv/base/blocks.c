@@ -19,6 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void *malloc_resize(void *p, size_t new_size) {
+    if (new_size)
+        return realloc(p, new_size);
+    free(p);
+    return NULL;
+}
+
 #if defined(__has_feature)
 #define PFC_HAS(x) __has_feature(x)
 #else
@@ -38,14 +45,6 @@ static size_t pages(size_t size, size_t direct) {
     return (size + unit - 1) & ~(unit - 1);
 }
 
-static void ask_for_huge(void *block, size_t size) {
-#if defined(MADV_HUGEPAGE)
-    (void)madvise(block, size, MADV_HUGEPAGE); /* a wish */
-#else
-    (void)block, (void)size;
-#endif
-}
-
 static void unmap(void *p, size_t size) {
     if (size)
         (void)munmap(p, size);
@@ -62,7 +61,9 @@ static void *map(size_t size) {
         unmap(p, before);
         p += before;
         unmap(p + size, spare - before);
-        ask_for_huge(p, size);
+#if defined(MADV_HUGEPAGE)
+        (void)madvise(p, size, MADV_HUGEPAGE); /* a wish */
+#endif
     }
     return p;
 }
@@ -111,21 +112,13 @@ static void *direct_resize(void *p, size_t old_size, size_t new_size, size_t dir
         free(p);
     return block;
 }
-#else
-static void *direct_resize(void *p, size_t old_size, size_t new_size, size_t direct) {
-    (void)old_size, (void)direct;
-    if (new_size)
-        return realloc(p, new_size);
-    free(p);
-    return NULL;
-}
-#endif
 
 void *pfc_block_resize(void *p, size_t old_size, size_t new_size, size_t direct) {
-    if (old_size >= direct || new_size >= direct)
-        return direct_resize(p, old_size, new_size, direct);
-    if (new_size)
-        return realloc(p, new_size);
-    free(p);
-    return NULL;
+    return old_size >= direct || new_size >= direct ? direct_resize(p, old_size, new_size, direct) : malloc_resize(p, new_size);
 }
+#else
+void *pfc_block_resize(void *p, size_t old_size, size_t new_size, size_t direct) {
+    (void)old_size, (void)direct;
+    return malloc_resize(p, new_size);
+}
+#endif

@@ -23,8 +23,6 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 CORPUS = os.environ.get("PROFCONV_CORPUS", os.path.join(SOURCE, "..", "shared", "corpus"))
-
-
 TIME = shutil.which("time")  # peaks below some 20 MB are Python's without it
 
 

@@ -40,14 +40,18 @@ static void flush_leaf(pd_reader *r, pd_leaf *leaf) {
     leaf->count = 0;
 }
 
+static void flush_leaves(pd_reader *r) {
+    for (size_t i = 0; i < r->edges.leaf_count; i++)
+        flush_leaf(r, &r->edges.leaves[i]);
+}
+
 void pd_edges_flush(pd_reader *r) {
     pd_edges *e = &r->edges;
     for (size_t i = 0; e->edges && i < (size_t)1 << e->bits; i++)
         flush_edge(r, &e->edges[i]);
     for (size_t i = 0; e->ranges && i < range_slots(e); i++)
         flush_range(r, &e->ranges[i]);
-    for (size_t i = 0; i < e->leaf_count; i++)
-        flush_leaf(r, &e->leaves[i]);
+    flush_leaves(r);
 }
 
 static void free_tables(pd_reader *r) {
@@ -179,8 +183,7 @@ static int reserve_leaves(pd_reader *r, profconv_id location) {
         count /= 2;
     if (count <= e->leaf_count)
         return 0;
-    for (size_t i = 0; i < e->leaf_count; i++)
-        flush_leaf(r, &e->leaves[i]);
+    flush_leaves(r);
     free_leaves(r);
     e->leaves = (pd_leaf *)pfc_alloc_zero(&r->mem, count * sizeof *e->leaves);
     if (!e->leaves)
@@ -191,7 +194,7 @@ static int reserve_leaves(pd_reader *r, profconv_id location) {
 
 int pd_leaf_add(pd_reader *r, profconv_id location) {
     pd_edges *e = &r->edges;
-    if (location >= e->leaf_count && reserve_leaves(r, location))
+    if (location >= e->leaf_count && e->leaf_count < LEAVES_MOST && reserve_leaves(r, location))
         return -1;
     pd_leaf *leaf = &e->leaves[location & (e->leaf_count - 1)];
     if (leaf->location == location) {

@@ -13,8 +13,9 @@ enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM, LABEL_UNIT };
 
 /* ---- samples ---- */
 
-static void write_value_type(pfc_pprof_writer_state *w, unsigned field, profconv_id type, profconv_id unit) {
-    pfc_pprof_put(&w->out, 1, pfc_pprof_string_of(w, type));
+/* `type`: the index of the string that is written. */
+static void write_value_type(pfc_pprof_writer_state *w, unsigned field, uint32_t type, profconv_id unit) {
+    pfc_pprof_put(&w->out, 1, type);
     pfc_pprof_put(&w->out, 2, pfc_pprof_string_of(w, unit));
     pfc_pprof_end(&w->out, field);
 }
@@ -232,9 +233,7 @@ static void write_sample_types(pfc_pprof_writer_state *w, uint32_t types) {
     uint64_t renamed = 0;
     for (uint32_t i = 0; i < types; i++) {
         const profconv_sample_type *row = profconv_profile_sample_type(w->profile, i);
-        pfc_pprof_put(&w->out, 1, type_name(w, row));
-        pfc_pprof_put(&w->out, 2, pfc_pprof_string_of(w, row->unit));
-        pfc_pprof_end(&w->out, PFC_PB_SAMPLE_TYPE);
+        write_value_type(w, PFC_PB_SAMPLE_TYPE, type_name(w, row), row->unit);
         renamed += is_branch_name(w, row) ? 1u : 0u;
     }
     if (renamed)
@@ -260,7 +259,7 @@ static void write_facts(pfc_pprof_writer_state *w) {
     uint32_t shown = default_name(w, info->default_sample_type);
     uint32_t doc = pfc_pprof_string_of(w, info->doc_url);
     if (info->period_type || info->period_unit)
-        write_value_type(w, PFC_PB_PERIOD_TYPE, info->period_type, info->period_unit);
+        write_value_type(w, PFC_PB_PERIOD_TYPE, pfc_pprof_string_of(w, info->period_type), info->period_unit);
     comment_ids(w);
     for (size_t i = 0; i < w->string_order.count; i++)
         pfc_pprof_top_bytes(&w->out, PFC_PB_STRING, w->string_order.data[i].data, w->string_order.data[i].size);
